@@ -1,0 +1,7 @@
+"""``python -m crlm`` is the command ``crlm``."""
+
+import sys
+
+from crlm.cli import main
+
+sys.exit(main())

@@ -1,0 +1,119 @@
+"""A fitted model as lines for people and as records for programs."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from crlm.cli.common import aligned, number
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from crlm import CRLM
+
+MAX_LINES = 20
+_HEAD = ("#", "size", "σ\u0302", "loss", "nearest other centre (÷√2d)")
+
+
+def summary(model: CRLM, n_dropped: int = 0) -> list[str]:
+    """Lines that say what was found: bandwidth, clusters, background."""
+    rows = [*cluster_table(model), *background(model, n_dropped)]
+    return [bandwidth(model), "", *(f"  {row}" for row in rows)]
+
+
+def bandwidth(model: CRLM) -> str:
+    """Line that says which sigma_max was used, and why."""
+    estimate = model.sigma_estimate_
+    used = f"σ_max {number(model.sigma_max_)}"
+    if estimate is None:
+        return f"{used}  (as given)"
+    peaks = ", ".join(number(peak) for peak in estimate.peaks)
+    seen = f"; peaks at {peaks}" if peaks else ""
+    return f"{used}  (from the data; evidence: {estimate.evidence}{seen})"
+
+
+def cluster_table(model: CRLM, limit: int = MAX_LINES) -> list[str]:
+    """One line per cluster, at most `limit`, under a header."""
+    if model.n_clusters_ == 0:
+        return ["no cluster"]
+    near = separations(model.cluster_centers_[:limit], model.cluster_centers_)
+    rows = [
+        (
+            str(j),
+            f"{model.cluster_sizes_[j]:,}",
+            number(model.sigmas_[j]),
+            number(model.losses_[j]),
+            number(near[j]),
+        )
+        for j in range(len(near))
+    ]
+    more = model.n_clusters_ - len(rows)
+    return [
+        *aligned([_HEAD, *rows]),
+        *([f"... and {more:,} more (all of them: --json)"] if more else []),
+    ]
+
+
+def separations(some: NDArray[np.float64], centers: NDArray[np.float64]) -> list[float]:
+    """Distance from each of the first centres to its nearest other, divided by sqrt(2 d).
+
+    That is the unit in which two points of a cluster of spread sigma are sigma apart. NaN when
+    there is no other centre.
+    """
+    import numpy as np
+
+    found = []
+    for j, center in enumerate(some):
+        others = np.delete(centers, j, axis=0)
+        sq_dist = np.square(others - center).sum(axis=1)
+        found.append(math.sqrt(sq_dist.min() / (2 * len(center))) if len(others) else math.nan)
+    return found
+
+
+def background(model: CRLM, n_dropped: int = 0) -> list[str]:
+    """Lines about the rows in no cluster."""
+    n = len(model.labels_)
+    rows = n - int((model.labels_ >= 0).sum())
+    lines = [
+        f"background  {rows:,} rows ({100 * rows / n:.1f} %)"
+        "  — expected: CRLM leaves noise unassigned"
+    ]
+    if n_dropped:
+        lines.append(f"dropped     {n_dropped:,} rows with NaN or inf (label −1)")
+    return lines
+
+
+def doubts(model: CRLM) -> list[str]:
+    """Warn of what a careful reader of the result should know."""
+    n = len(model.labels_)
+    if model.n_clusters_ == 0:
+        return [
+            "no cluster found: every row is background. If you expect some, try a larger "
+            "--sigma-max or a smaller --min-cluster-size."
+        ]
+    largest = int(model.cluster_sizes_.argmax())
+    share = model.cluster_sizes_[largest] / n
+    if share <= 0.5:
+        return []
+    return [
+        f"cluster {largest} holds {100 * share:.0f} % of rows. σ_max is probably too large; "
+        "background was absorbed."
+    ]
+
+
+def records(model: CRLM) -> list[dict[str, Any]]:
+    """Every cluster as plain numbers, for JSON."""
+    near = separations(model.cluster_centers_, model.cluster_centers_)
+    return [
+        {
+            "label": j,
+            "size": int(model.cluster_sizes_[j]),
+            "sigma": float(model.sigmas_[j]),
+            "loss": float(model.losses_[j]),
+            "weight": float(model.weights_[j]),
+            "separation": near[j],
+        }
+        for j in range(model.n_clusters_)
+    ]

@@ -1,0 +1,107 @@
+"""``crlm info``: what is in a file."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from crlm.cli.common import debug_option, number, say, say_json, table_options
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+EPILOG = """\b
+Examples:
+  crlm info embeddings.npy
+  crlm info rows.csv --columns x,y --json
+"""
+MAX_NAMES = 12
+
+
+@click.command(epilog=EPILOG)
+@click.argument("file", type=click.Path(path_type=Path))
+@table_options
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@debug_option
+def info(file: Path, key: str | None, columns: list[str] | None, as_json: bool) -> int:
+    """Say what FILE holds: shape, type, columns, range, rows with NaN or inf.
+
+    A .npy file is read piece by piece, however large it is.
+    """
+    from crlm.tables import read_table
+
+    facts = describe(*read_table(file, key=key, columns=columns))
+    if as_json:
+        say_json(facts)
+    else:
+        for line in lines(facts):
+            say(line)
+    return 0
+
+
+def describe(X: NDArray[Any], columns: list[str] | None, source: str) -> dict[str, Any]:
+    """Facts about a matrix, found in one pass over its values and one for NaN."""
+    from crlm.tables import invalid_rows
+
+    low, high = value_range(X)
+    bad = invalid_rows(X)
+    return {
+        "schema": "crlm.info/1",
+        "data": source,
+        "n": X.shape[0],
+        "d": X.shape[1],
+        "dtype": str(X.dtype),
+        "bytes": X.nbytes,
+        "columns": columns,
+        "min": low,
+        "max": high,
+        "invalid_rows": len(bad),
+        "first_invalid": bad[:3].tolist(),
+    }
+
+
+def value_range(X: NDArray[Any]) -> tuple[float, float]:
+    """Smallest and largest finite value; NaN when there is none."""
+    import numpy as np
+
+    from crlm.tables import row_blocks
+
+    low, high = math.inf, -math.inf
+    for _, block in row_blocks(X):
+        finite = block[np.isfinite(block)]
+        if finite.size:
+            low, high = min(low, float(finite.min())), max(high, float(finite.max()))
+    return (low, high) if low <= high else (math.nan, math.nan)
+
+
+def lines(facts: dict[str, Any]) -> list[str]:
+    """Say the facts to people."""
+    first = f"{facts['data']}  {facts['n']:,} × {facts['d']:,} {facts['dtype']}"
+    found = [f"{first}  ({size_in_words(facts['bytes'])})"]
+    if facts["columns"]:
+        names = facts["columns"][:MAX_NAMES]
+        more = "" if len(names) == facts["d"] else f", ... and {facts['d'] - len(names):,} more"
+        found.append(f"columns  {', '.join(names)}{more}")
+    found.append(f"range    {number(facts['min'])} to {number(facts['max'])}")
+    if facts["invalid_rows"]:
+        which = ", ".join(map(str, facts["first_invalid"]))
+        rows = "row" if facts["invalid_rows"] == 1 else "rows"
+        found.append(f"invalid  {facts['invalid_rows']:,} {rows} with NaN or inf (first: {which})")
+    else:
+        found.append("invalid  no row with NaN or inf")
+    return found
+
+
+def size_in_words(n_bytes: int) -> str:
+    """Bytes as a person says them.
+
+    >>> size_in_words(512), size_in_words(1_536_000), size_in_words(3 * 10**12)
+    ('512 bytes', '1.5 MB', '3.0 TB')
+    """
+    if n_bytes < 1000:
+        return f"{n_bytes} bytes"
+    power = min(4, int(math.log10(n_bytes) // 3))
+    return f"{n_bytes / 1000**power:.1f} {'kMGT'[power - 1]}B"

@@ -1,0 +1,158 @@
+"""Pictures. A display holds numbers; drawing them is separate and needs matplotlib."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crlm.errors import InputError, MissingExtraError
+from crlm.labels import BACKGROUND
+
+if TYPE_CHECKING:
+    from crlm.estimator import CRLM
+
+# Okabe and Ito's colours, told apart by colour-blind readers too.
+PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#f0e442")
+GREY = "#999999"
+
+
+class SigmaHistogramDisplay:
+    """Histogram of pair distances over sqrt(2 d): clusters peak at their sigma.
+
+    Parameters
+    ----------
+    edges, counts : ndarray
+        The histogram; edges of equal ratio.
+    peaks : list of float
+        Estimated sigmas of clusters.
+    sigma_max : float
+        The bandwidth to mark.
+    """
+
+    def __init__(
+        self,
+        edges: NDArray[np.float64],
+        counts: NDArray[np.float64],
+        peaks: list[float],
+        sigma_max: float,
+    ) -> None:
+        self.edges, self.counts, self.peaks, self.sigma_max = edges, counts, peaks, sigma_max
+
+    @classmethod
+    def from_estimator(cls, model: CRLM, *, ax: Any = None) -> Self:
+        """Draw what ``sigma_max="auto"`` saw in the data of a fitted model."""
+        estimate = model.sigma_estimate_
+        if estimate is None:
+            msg = (
+                "the model was fitted with a given sigma_max, so it holds no histogram. Fit with "
+                "sigma_max='auto', or draw crlm.estimate_sigma(X)."
+            )
+            raise InputError(msg)
+        return cls(estimate.edges, estimate.counts, estimate.peaks, model.sigma_max_).plot(ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw on `ax`, or on a new figure. Counts are logarithmic, or the clusters vanish."""
+        ax = _axes("SigmaHistogramDisplay.plot", ax)
+        ax.stairs(np.maximum(self.counts, 0.5), self.edges, fill=True, color=GREY, baseline=0.5)
+        for peak in self.peaks:
+            ax.axvline(peak, color=PALETTE[0], linewidth=1)
+        ax.axvline(
+            self.sigma_max, color=PALETTE[1], linewidth=2, label=f"sigma_max {self.sigma_max:.3g}"
+        )
+        low = min([*self.peaks, self.sigma_max, *self.edges[:-1][self.counts > 0][:1]])
+        ax.set(
+            xscale="log",
+            yscale="log",
+            ylim=(0.5, None),
+            xlim=(0.8 * low, self.edges[-1]),
+            xlabel="pair distance / sqrt(2d)",
+            ylabel="pairs",
+            title="Distances pile up at the sigma of each cluster",
+        )
+        ax.xaxis.set_major_formatter("{x:g}")
+        handles = [ax.lines[-1]]
+        if self.peaks:
+            ax.lines[0].set_label("peaks: " + ", ".join(f"{p:.2g}" for p in self.peaks[:5]))
+            handles.insert(0, ax.lines[0])
+        ax.legend(handles=handles, loc="upper left", frameon=False)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+class ClusterMapDisplay:
+    """Clusters in colour over a faint background, in two dimensions.
+
+    Parameters
+    ----------
+    xy : ndarray of shape (n, 2)
+        Positions.
+    labels : ndarray of shape (n,)
+        Clusters, -1 for background.
+    """
+
+    def __init__(self, xy: NDArray[np.float64], labels: NDArray[np.int64]) -> None:
+        self.xy, self.labels = xy, labels
+
+    @classmethod
+    def from_estimator(cls, model: CRLM, X: Any, *, ax: Any = None) -> Self:
+        """Draw the data of a fitted model, seen along the plane that parts its clusters best."""
+        points = np.asarray(X, dtype=np.float64)
+        if len(points) != len(model.labels_):
+            msg = (
+                f"X has {len(points)} rows, the model was fitted on {len(model.labels_)}. Pass "
+                f"the data of fit."
+            )
+            raise InputError(msg)
+        return cls(_project(points, model.cluster_centers_), model.labels_).plot(ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw on `ax`, or on a new figure."""
+        ax = _axes("ClusterMapDisplay.plot", ax)
+        noise = self.labels == BACKGROUND
+        ax.scatter(*self.xy[noise].T, s=3, color=GREY, alpha=0.3, linewidths=0)
+        for j in range(int(self.labels.max(initial=BACKGROUND)) + 1):
+            members = self.xy[self.labels == j]
+            ax.scatter(*members.T, s=8, color=PALETTE[j % len(PALETTE)], linewidths=0)
+            ax.annotate(
+                f"{j}",
+                np.median(members, axis=0),
+                xytext=(8, 8),
+                textcoords="offset points",
+                fontweight="bold",
+            )
+        share = noise.mean() if len(noise) else 0.0
+        k = int(self.labels.max(initial=BACKGROUND)) + 1
+        ax.set(
+            xticks=[],
+            yticks=[],
+            title=f"{k} {'cluster' if k == 1 else 'clusters'}; {share:.1%} of rows are background",
+        )
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+def _axes(caller: str, ax: Any) -> Any:
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise MissingExtraError(caller, package="matplotlib", extra="plot") from error
+    return plt.subplots()[1] if ax is None else ax
+
+
+def _project(X: NDArray[np.float64], centers: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Coordinates along the two directions in which the centres, or else the data, vary most.
+
+    In high dimension the two directions of largest variance of background-dominated data show
+    only background; the plane of the cluster centres shows the clusters.
+    """
+    middle = X.mean(axis=0)
+    basis = np.linalg.svd(centers - middle, full_matrices=False)[2][:2]
+    if len(basis) < 2:
+        rest = X - middle
+        rest -= rest @ basis.T @ basis
+        basis = np.concatenate([basis, np.linalg.svd(rest, full_matrices=False)[2]])[:2]
+    xy = np.zeros((len(X), 2))
+    xy[:, : len(basis)] = (X - middle) @ basis.T
+    return xy

@@ -1,0 +1,303 @@
+"""The estimator: data and settings in, fitted attributes out.
+
+This is the border between scikit-learn's words (outside) and the paper's symbols (inside),
+and the only module that imports scikit-learn's base classes.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from itertools import islice
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from crlm import checks, summary
+from crlm.errors import WeakEvidenceWarning
+from crlm.greedy import Cluster, Weights, find_clusters
+from crlm.labels import BACKGROUND
+from crlm.loss import G_PAPER, adaptive_G, sq_cutoff
+from crlm.model import GMMUB
+from crlm.search import Floats, StoredGraph, first_ball, pairs_within
+from crlm.sigma import SigmaEstimate, suggest_sigma_max
+
+
+class CRLM(ClusterMixin, BaseEstimator):  # type: ignore[misc]
+    """Find tight clusters in data that is mostly background.
+
+    Repeats one step: take the point whose ball of radius ``sigma_max * sqrt(d * G)`` holds the
+    most points, near ones counting most; call that ball a cluster; remove it. Points in no
+    cluster are background. There is no random start, so equal input gives equal output.
+
+    Use it when clusters are round and most points belong to none. For chains and rings, or
+    when every point must go somewhere, prefer HDBSCAN or k-means.
+
+    Parameters
+    ----------
+    sigma_max : float or "auto", default="auto"
+        Bandwidth, in the units of `X`: a little over twice the standard deviation per
+        coordinate of the widest cluster (assumption A3). "auto" reads it from the distances
+        (:func:`crlm.estimate_sigma`) and warns when they do not say it clearly.
+    max_clusters : int or None, default=None
+        The k of Algorithm 2, an upper limit. None takes as many as there are.
+    min_cluster_size : int, default=2
+        A ball with fewer points is not a cluster. It is passed over, not removed.
+    G : float or "auto", default=4.0
+        Depth of the loss, greater than 1. "auto" is the smallest G with which all points of a
+        Gaussian cluster are expected in its ball.
+    metric : {"euclidean", "cosine"}, default="euclidean"
+        "cosine" is Euclidean distance after dividing each row by its length; `sigma_max`, the
+        centres and the sigmas then refer to the divided rows.
+    memory_limit : int or str, default="auto"
+        Bytes, or a size such as "2GB", that a fit may allocate. A fit that needs more is
+        refused before it starts the long part. "auto" is half of the free memory. The labels
+        do not depend on it.
+    n_jobs : int or None, default=None
+        Threads. None and -1 use every core. The labels do not depend on it.
+    progress : callable or None, default=None
+        Called as ``progress(done, total)`` while the search runs. Whatever it raises ends the
+        fit.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,)
+        Number of the cluster of each row, in the order found, or -1 for background.
+    n_clusters_ : int
+        Number of clusters found; may be 0.
+    cluster_centers_ : ndarray of shape (n_clusters_, n_features)
+        Means of the clusters.
+    sigmas_ : ndarray of shape (n_clusters_,)
+        Standard deviation per coordinate of each cluster.
+    cluster_sizes_ : ndarray of shape (n_clusters_,)
+        Points in each cluster; with `sample_weight`, the sum of their weights.
+    center_indices_ : ndarray of shape (n_clusters_,)
+        Row at the middle of each ball.
+    ball_centers_ : ndarray of shape (n_clusters_, n_features)
+        Those rows; `predict` measures from them.
+    losses_ : ndarray of shape (n_clusters_,)
+        Loss of each cluster when it was chosen; never decreasing.
+    weights_ : ndarray of shape (n_clusters_,)
+        Share of the points in each cluster.
+    background_weight_ : float
+        Share of the points in no cluster.
+    sigma_max_ : float
+        The bandwidth used.
+    radius_ : float
+        Radius of the balls, ``sigma_max_ * sqrt(n_features * G_)``.
+    G_ : float
+        The depth used.
+    sigma_estimate_ : SigmaEstimate or None
+        What "auto" saw: peaks, evidence, histogram. None when `sigma_max` was given.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, when `X` had any.
+
+    Notes
+    -----
+    ``CRLM(sigma_max=s, max_clusters=k)`` is Algorithm 2 of the paper to the letter. Time is one
+    neighbour search plus one pass over the pairs closer than the radius, for any number of
+    clusters.
+
+    References
+    ----------
+    S. Liu and A. Barbu, "Unsupervised Learning of GMM with a Uniform Background Component".
+
+    Examples
+    --------
+    >>> from crlm import CRLM, GMMUB
+    >>> truth = GMMUB.draw(k=2, d=50, sigmas=[1, 2], weights=0.02, D=60, sigma_max=5, rng=0)
+    >>> X, y = truth.sample(2000, rng=1)
+    >>> model = CRLM(sigma_max=5).fit(X)
+    >>> model.n_clusters_, bool((model.labels_ == -1)[y == -1].all())
+    (2, True)
+    """
+
+    labels_: NDArray[np.int64]
+    n_clusters_: int
+    cluster_centers_: NDArray[np.float64]
+    sigmas_: NDArray[np.float64]
+    cluster_sizes_: NDArray[Any]
+    center_indices_: NDArray[np.int64]
+    ball_centers_: Floats
+    losses_: NDArray[np.float64]
+    weights_: NDArray[np.float64]
+    background_weight_: float
+    sigma_max_: float
+    radius_: float
+    G_: float
+    sigma_estimate_: SigmaEstimate | None
+
+    def __init__(
+        self,
+        sigma_max: float | Literal["auto"] = "auto",
+        *,
+        max_clusters: int | None = None,
+        min_cluster_size: int = 2,
+        G: float | Literal["auto"] = G_PAPER,
+        metric: Literal["euclidean", "cosine"] = "euclidean",
+        memory_limit: int | str = "auto",
+        n_jobs: int | None = None,
+        progress: Callable[[int, int], object] | None = None,
+    ) -> None:
+        self.sigma_max = sigma_max
+        self.max_clusters = max_clusters
+        self.min_cluster_size = min_cluster_size
+        self.G = G
+        self.metric = metric
+        self.memory_limit = memory_limit
+        self.n_jobs = n_jobs
+        self.progress = progress
+
+    def fit(self, X: Any, y: object = None, sample_weight: Any = None) -> Self:
+        """Find the clusters of `X`.
+
+        Parameters
+        ----------
+        X : array-like or dataframe of shape (n_samples, n_features)
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), default=None
+            How many points each row stands for. A whole weight is the same as that many
+            copies of the row.
+
+        Returns
+        -------
+        self : CRLM
+        """
+        sigma_max = checks.check_sigma_max(self.sigma_max)
+        k = checks.check_max_clusters(self.max_clusters)
+        min_size = checks.check_min_cluster_size(self.min_cluster_size)
+        n_jobs = checks.check_n_jobs(self.n_jobs)
+        memory_limit = checks.check_memory_limit(self.memory_limit)
+        progress = checks.check_progress(self.progress)
+        G = checks.check_G(self.G)
+        points = self._points(X, reset=True)
+        n, d = points.shape
+        if G == "auto":
+            G = adaptive_G(n, d)
+        weights = checks.check_weights(sample_weight, n, G)
+
+        estimate = suggest_sigma_max(points, weights) if sigma_max == "auto" else None
+        if estimate is not None:
+            sigma_max = estimate.suggested * np.sqrt(G_PAPER / G)  # the same radius for any G
+            _warn_if_weak(estimate)
+        sigma_max = float(sigma_max)
+
+        pairs = pairs_within(
+            points,
+            sq_cutoff(sigma_max, d, G),
+            memory_limit=memory_limit,
+            n_jobs=n_jobs,
+            progress=progress,
+        )
+        near = StoredGraph(pairs, sigma_max, d, G, weights)
+        found = find_clusters(
+            points, near, sigma_max, weights, accept=lambda ball: ball.size >= min_size
+        )
+        clusters = list(islice(found, k))
+
+        self.sigma_max_, self.G_, self.sigma_estimate_ = sigma_max, G, estimate
+        self.radius_ = float(np.sqrt(sq_cutoff(sigma_max, d, G)))
+        self._store(clusters, points, weights)
+        return self
+
+    def predict(self, X: Any) -> NDArray[np.int64]:
+        """Cluster of each row: the first ball, in the order found, that contains it, or -1.
+
+        On the data of `fit` this gives `labels_`.
+        """
+        check_is_fitted(self)
+        return first_ball(
+            self._points(X, reset=False),
+            self.ball_centers_,
+            sq_cutoff(self.sigma_max_, self.n_features_in_, self.G_),
+        )
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Posterior of each cluster, and in the last column of the background.
+
+        Under the mixture of Gaussians with the fitted means, sigmas and weights and a uniform
+        background over the ball around the training data. Outside that ball the background
+        keeps its density, so that a point far from everything is background.
+        """
+        check_is_fitted(self)
+        points = self._points(X, reset=False)
+        return self._mixture().responsibilities(points, extend_background=True)
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        settings: str = super().__repr__(N_CHAR_MAX)
+        return summary.text(settings, self) if hasattr(self, "labels_") else settings
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        if not hasattr(self, "labels_"):
+            bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+            return bundle
+        settings = super().__repr__()
+        return {
+            "text/plain": summary.text(settings, self),
+            "text/html": summary.html(settings, self),
+        }
+
+    def _points(self, X: Any, *, reset: bool) -> Floats:
+        """Data as the numerics take them."""
+        metric = checks.check_metric(self.metric)
+        table = checks.check_table(X)
+        array = validate_data(
+            self, table, reset=reset, dtype="numeric", ensure_all_finite=False, order="C"
+        )
+        return checks.check_points(array, metric)
+
+    def _store(self, clusters: list[Cluster], X: Floats, weights: Weights) -> None:
+        n, d = X.shape
+        balls = [cluster.ball for cluster in clusters]
+        self.n_clusters_ = len(clusters)
+        self.labels_ = np.full(n, BACKGROUND, dtype=np.int64)
+        for j, ball in enumerate(balls):
+            self.labels_[ball.members] = j
+        self.center_indices_ = np.array([ball.center_index for ball in balls], dtype=np.int64)
+        self.ball_centers_ = X[self.center_indices_]
+        self.cluster_sizes_ = np.array([ball.size for ball in balls], dtype=weights.dtype)
+        self.losses_ = np.array([ball.loss for ball in balls], dtype=np.float64)
+        self.cluster_centers_ = np.array(
+            [cluster.mu_hat for cluster in clusters], dtype=np.float64
+        ).reshape(-1, d)
+        self.sigmas_ = np.array([cluster.sigma_hat for cluster in clusters], dtype=np.float64)
+        self.weights_ = self.cluster_sizes_ / weights.sum()
+        self.background_weight_ = float(weights[self.labels_ == BACKGROUND].sum() / weights.sum())
+        self._background = _enclosing_ball(X[weights > 0] if not weights.all() else X)
+
+    def _mixture(self) -> GMMUB:
+        center, radius = self._background
+        # A cluster of coincident rows has no spread, which no density can express.
+        floor = 1e-9 * self.sigma_max_
+        return GMMUB(
+            means=self.cluster_centers_,
+            sigmas=np.maximum(self.sigmas_, floor),
+            weights=self.weights_,
+            D=max(radius, floor) / np.sqrt(self.n_features_in_),
+            center=center,
+        )
+
+
+def _enclosing_ball(X: Floats) -> tuple[NDArray[np.float64], float]:
+    """Centre and radius of a ball around the data: the middle of their box, the farthest row."""
+    low, high = X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
+    center = (low + high) / 2.0
+    sq_radius = max(
+        float(np.square(X[s : s + 1024] - center).sum(axis=1).max()) for s in range(0, len(X), 1024)
+    )
+    return center, float(np.sqrt(sq_radius))
+
+
+def _warn_if_weak(estimate: SigmaEstimate) -> None:
+    if estimate.evidence == "weak":
+        msg = (
+            f"evidence for sigma_max is weak: no peak in the distances. Using the best guess, "
+            f"{estimate.suggested:.4g}. Look at the sizes and sigmas of the clusters, and pass "
+            f"sigma_max yourself if you know the spread of a cluster."
+        )
+        warnings.warn(msg, WeakEvidenceWarning, stacklevel=3)

@@ -1,0 +1,102 @@
+"""The stored neighbour graph, and the three questions that the greedy loop asks of it."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crlm.loss import fixed_point, robust_loss
+from crlm.search.pairs import Pairs
+
+
+class Neighbourhood(Protocol):
+    """What `crlm.greedy` needs to know of a data set; points already taken do not count."""
+
+    L: NDArray[np.int64]  # (n,) loss of each row as a centre, in quanta, kept up to date
+    alive: NDArray[np.bool_]  # (n,) rows that belong to no cluster yet
+
+    def ball(self, i: int) -> NDArray[np.intp]:
+        """Rows alive in the open ball around row `i`, ascending, with `i` itself."""
+        ...
+
+    def remove(self, C: NDArray[np.intp]) -> None:
+        """Take these rows out of the data."""
+        ...
+
+
+class StoredGraph:
+    """Neighbourhood with every pair in memory.
+
+    Parameters
+    ----------
+    pairs : Pairs
+    sigma_max, d, G
+        Of the loss.
+    weights : ndarray of shape (n,), whole numbers (int64) or any (float64)
+        How many points each row stands for.
+    """
+
+    def __init__(
+        self,
+        pairs: Pairs,
+        sigma_max: float,
+        d: int,
+        G: float,
+        weights: NDArray[np.int64] | NDArray[np.float64],
+    ) -> None:
+        self._pairs, self._sigma_max, self._d, self._G = pairs, sigma_max, d, G
+        self._weights = weights
+        n = len(weights)
+        self.alive = np.ones(n, dtype=bool)
+        self.L = weigh(fixed_point(np.full(n, -G)), weights)  # each row lies in its own ball
+        for start in range(0, n, _ROWS):
+            stop = min(start + _ROWS, n)
+            part = slice(int(pairs.indptr[start]), int(pairs.indptr[stop]))
+            loss = weigh(self._loss(part), weights[pairs.indices[part]])
+            # reduceat wants a place for every row and gives nonsense for an empty one, so
+            # rows without neighbours are left out.
+            ptr = pairs.indptr[start : stop + 1] - pairs.indptr[start]
+            rows = np.flatnonzero(np.diff(ptr))
+            if len(rows):
+                self.L[start + rows] += np.add.reduceat(loss, ptr[rows])
+
+    def ball(self, i: int) -> NDArray[np.intp]:
+        """Rows alive in the open ball around row `i`, ascending, with `i` itself."""
+        near = self._pairs.indices[self._pairs.row(i)].astype(np.intp)
+        near = near[self.alive[near]]
+        return np.insert(near, np.searchsorted(near, i), i)
+
+    def remove(self, C: NDArray[np.intp]) -> None:
+        """Take these rows out of the data.
+
+        Removing a point changes the loss only at its neighbours, because the loss has bounded
+        support. Each pair is subtracted at most twice over a whole run, so any number of
+        clusters together costs one pass over the pairs.
+        """
+        self.alive[C] = False
+        for m in C:
+            row = self._pairs.row(m)
+            # A row's indices are distinct, so the fancy subtraction misses none.
+            self.L[self._pairs.indices[row]] -= weigh(self._loss(row), self._weights[m : m + 1])
+
+    def _loss(self, part: slice) -> NDArray[np.int64]:
+        return fixed_point(
+            robust_loss(self._pairs.sq_dist[part], self._sigma_max, self._d, self._G)
+        )
+
+
+_ROWS = 1 << 14
+
+
+def weigh(
+    loss: NDArray[np.int64], weights: NDArray[np.int64] | NDArray[np.float64]
+) -> NDArray[np.int64]:
+    """Loss of a row that stands for `weights` points, again in whole quanta.
+
+    Whole weights multiply exactly, so that a weight of 3 is the same as three copies.
+    """
+    if np.issubdtype(weights.dtype, np.integer):
+        return np.asarray(loss * weights, dtype=np.int64)
+    return np.rint(loss * weights).astype(np.int64)

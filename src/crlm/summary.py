@@ -1,0 +1,74 @@
+"""A fitted model in words and as a small table, in text and in HTML without script."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from crlm.estimator import CRLM
+
+_MAX_ROWS = 10
+_COLUMNS = ("#", "size", "sigma", "loss")
+
+
+def text(settings: str, model: CRLM) -> str:
+    """One line that says what was found, then a line for each cluster."""
+    lines = [f"{settings}: {headline(model)}"]
+    if model.n_clusters_:
+        table = [_COLUMNS, *_rows(model)]
+        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+        lines += [
+            "  " + "  ".join(cell.rjust(w) for cell, w in zip(row, widths, strict=True))
+            for row in table
+        ]
+    return "\n".join(lines + _more(model))
+
+
+def html(settings: str, model: CRLM) -> str:
+    """Give the same as :func:`text`, as a table that survives any notebook viewer."""
+    head = "".join(f"<th>{cell}</th>" for cell in _COLUMNS)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>"
+        for row in _rows(model)
+    )
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>" if body else ""
+    more = "".join(f"<p>{escape(line.strip())}</p>" for line in _more(model))
+    return (
+        f"<div><p><code>{escape(settings)}</code><br>{escape(headline(model))}</p>"
+        f"{table}{more}</div>"
+    )
+
+
+def headline(model: CRLM) -> str:
+    """What was found, in half a sentence.
+
+    For example: 3 clusters, 270 of 6,000 rows (4.5 %), sigma_max 10.5, evidence clear.
+    """
+    n = len(model.labels_)
+    clustered = int((model.labels_ >= 0).sum())
+    found = {0: "no cluster", 1: "1 cluster"}.get(
+        model.n_clusters_, f"{model.n_clusters_} clusters"
+    )
+    words = [
+        found,
+        f"{clustered:,} of {n:,} rows ({100 * clustered / n:.1f} %)",
+        f"sigma_max {model.sigma_max_:.4g}",
+    ]
+    if model.sigma_estimate_ is not None:
+        words.append(f"evidence {model.sigma_estimate_.evidence}")
+    return ", ".join(words)
+
+
+def _rows(model: CRLM) -> list[tuple[str, ...]]:
+    columns = zip(model.cluster_sizes_, model.sigmas_, model.losses_, strict=True)
+    rows: list[tuple[str, ...]] = [
+        (str(j), f"{size:,}", f"{sigma:.4g}", f"{loss:,.4g}")
+        for j, (size, sigma, loss) in enumerate(columns)
+    ]
+    return rows[:_MAX_ROWS]
+
+
+def _more(model: CRLM) -> list[str]:
+    left = model.n_clusters_ - _MAX_ROWS
+    return [f"  ... and {left} more"] if left > 0 else []

@@ -1,0 +1,615 @@
+"""The program as a person or a script meets it: words, streams, files, exit codes."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import click
+import numpy as np
+import pandas as pd
+import pytest
+
+import crlm
+from crlm import cli, scores, tables
+from crlm.cli import clusters, main
+from crlm.cli.common import number
+from crlm.errors import CRLMError, MissingExtraError, WeakEvidenceWarning
+
+COMMANDS = ("demo", "fit", "info", "sample")
+
+
+@pytest.fixture(scope="module")
+def toy():
+    """Two clusters in background, and the truth."""
+    model = crlm.GMMUB.draw(
+        k=2, d=30, sigmas=[1, 2], weights=[0.05, 0.04], D=60, sigma_max=5, rng=0
+    )
+    return model.sample(800, rng=1)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch, toy):
+    """An empty folder with toy.npy, in which every test runs."""
+    monkeypatch.chdir(tmp_path)
+    np.save("toy.npy", toy[0])
+    return tmp_path
+
+
+@pytest.fixture
+def run(capsys):
+    """Run a command line; its exit code and both streams, never a traceback."""
+
+    def run_line(*argv):
+        code = main([str(word) for word in argv])
+        out, err = capsys.readouterr()
+        assert "Traceback" not in out + err
+        return code, out, err
+
+    return run_line
+
+
+def shell(*argv, **options):
+    """The program in a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-m", "crlm", *argv],
+        capture_output=True,
+        text=True,
+        env=environment(),
+        check=False,
+        **options,
+    )
+
+
+def environment(**more):
+    source = str(Path(crlm.__file__).parents[1])
+    # Buffered, as people run it: a stream that fails once fails again when Python flushes it.
+    settings = {"PYTHONPATH": source, "PYTHONUTF8": "1", "PYTHONUNBUFFERED": ""}
+    return os.environ | settings | more
+
+
+def names_in(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+# crlm, help, version
+
+
+def test_alone_it_prints_its_help(run):
+    code, out, _ = run()
+    assert code == 0
+    assert all(name in out for name in COMMANDS)
+
+
+def test_version(run):
+    assert run("--version") == (0, f"crlm {crlm.__version__}\n", "")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_explains_every_flag_and_shows_an_example(run, command):
+    code, out, _ = run(command, "--help")
+    assert code == 0
+    assert f"Examples:\n    crlm {command}" in out
+    for parameter in cli.root.commands[command].params:
+        if isinstance(parameter, click.Option):
+            assert parameter.help, parameter.name
+
+
+@pytest.mark.parametrize("argv", [[], *([name, "--help"] for name in COMMANDS), ["fit"], ["ft"]])
+def test_help_and_usage_errors_import_nothing_heavy(argv):
+    script = (
+        "import sys; from crlm.cli import main; main(sys.argv[1:]);"
+        "print('heavy:', {'numpy', 'scipy', 'sklearn', 'rich', 'pyarrow'} & set(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, *argv],
+        capture_output=True,
+        text=True,
+        env=environment(),
+        check=True,
+    )
+    assert "heavy: set()" in done.stdout
+
+
+def test_module_is_the_program():
+    done = shell("fit", "toy.npy", "-q", "-o", "labels.npy")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert Path("labels.npy").exists()
+
+
+# fit
+
+
+def test_fit_prints_a_table_and_what_to_do_next(run):
+    code, out, err = run("fit", "toy.npy")
+    assert code == 0
+    assert "toy.npy  800 × 30 float64" in out
+    assert "evidence: clear" in out
+    assert "  #  size      σ\u0302  loss  nearest other centre (÷√2d)\n" in out
+    assert "  background  734 rows (91.8 %)  — expected: CRLM leaves noise unassigned\n" in out
+    assert err == "Next:  crlm fit toy.npy -o labels.csv\n"
+
+
+def test_fit_finds_the_truth(run, toy):
+    run("fit", "toy.npy", "-o", "labels.csv")
+    labels = pd.read_csv("labels.csv")
+    assert labels["row"].tolist() == list(range(800))
+    assert scores.f_measure(toy[1], labels["label"].to_numpy()) == 1.0
+
+
+def test_fit_gives_the_estimators_answer(run, toy):
+    flags = [
+        "-s",
+        "4.5",
+        "-k",
+        "1",
+        "-m",
+        "3",
+        "-G",
+        "auto",
+        "--metric",
+        "cosine",
+        "--memory",
+        "1GB",
+        "--threads",
+        "1",
+    ]
+    run("fit", "toy.npy", *flags, "-o", "l.npy")
+    model = crlm.CRLM(4.5, max_clusters=1, min_cluster_size=3, G="auto", metric="cosine")
+    np.testing.assert_array_equal(np.load("l.npy"), model.fit(toy[0]).labels_)
+
+
+def test_fit_json_is_one_object_with_everything(run, toy):
+    code, out, err = run("fit", "toy.npy", "--json", "-o", "a.csv", "-o", "b.parquet")
+    record = json.loads(out)
+    model = crlm.CRLM().fit(toy[0])
+    assert (code, err) == (0, "")
+    assert record["schema"] == "crlm.fit/1"
+    assert (record["data"], record["n"], record["d"]) == ("toy.npy", 800, 30)
+    assert record["sigma_max"] == model.sigma_max_
+    assert (record["evidence"], record["radius"], record["G"]) == ("clear", model.radius_, 4.0)
+    assert [c["size"] for c in record["clusters"]] == model.cluster_sizes_.tolist()
+    assert [c["sigma"] for c in record["clusters"]] == model.sigmas_.tolist()
+    assert [c["loss"] for c in record["clusters"]] == model.losses_.tolist()
+    assert [c["weight"] for c in record["clusters"]] == model.weights_.tolist()
+    assert record["background"] + sum(model.cluster_sizes_) == 800
+    assert record["files"] == ["a.csv", "b.parquet"]
+
+
+def test_fit_json_has_null_for_what_is_not_a_number(run):
+    _, out, _ = run("fit", "toy.npy", "-k", 1, "--json", "-s", 5)
+    record = json.loads(out, parse_constant=pytest.fail)
+    assert record["clusters"][0]["separation"] is None
+    assert record["evidence"] is None
+
+
+def test_fit_to_stdout_keeps_the_talk_on_stderr(run):
+    code, out, err = run("fit", "toy.npy", "-o", "-")
+    assert code == 0
+    assert out.startswith("row,label\n0,")
+    assert len(out.splitlines()) == 801
+    assert "nearest other centre" in err
+
+
+def test_quiet_says_nothing(run):
+    assert run("fit", "toy.npy", "-q", "-o", "l.csv") == (0, "", "")
+
+
+def test_next_repeats_the_flags_and_quotes_the_name(run):
+    Path("toy.npy").rename("my toy.npy")
+    _, _, err = run("fit", "my toy.npy", "-s", "5")
+    assert err == "Next:  crlm fit 'my toy.npy' -s 5 -o labels.csv\n"
+
+
+def test_dropped_rows_are_background_and_rows_stay_aligned(run, toy):
+    X = toy[0].copy()
+    bad = [0, 17, 203, 799]
+    X[bad, 3] = np.nan
+    np.save("emb.npy", X)
+    code, out, _ = run("fit", "emb.npy", "--drop-invalid", "-o", "l.npy")
+    labels = np.load("l.npy")
+    assert code == 0
+    assert "dropped     4 rows with NaN or inf" in out
+    assert (labels[bad] == -1).all()
+    rest = np.delete(np.arange(800), bad)
+    np.testing.assert_array_equal(labels[rest], crlm.CRLM().fit(X[rest]).labels_)
+    _, out, _ = run("fit", "emb.npy", "--drop-invalid", "--json")
+    assert json.loads(out)["dropped"] == 4
+
+
+def test_many_clusters_are_cut_in_the_table_but_not_in_json(run):
+    points = np.repeat(np.arange(25.0) * 100, 3)[:, None] + np.tile([0, 0.1, 0.2], 25)[:, None]
+    np.save("many.npy", points)
+    _, out, _ = run("fit", "many.npy", "-s", "1")
+    assert "... and 5 more (all of them: --json)" in out
+    _, out, _ = run("fit", "many.npy", "-s", "1", "--json")
+    assert len(json.loads(out)["clusters"]) == 25
+
+
+def test_no_cluster_is_a_warning_and_an_error_only_on_demand(run):
+    np.save("far.npy", np.arange(10.0)[:, None] * 100)
+    code, out, err = run("fit", "far.npy", "-s", "1")
+    assert code == 0
+    assert "no cluster" in out
+    assert "warning: no cluster found: every row is background." in err
+    assert run("fit", "far.npy", "-s", "1", "--fail-if-empty")[0] == 4
+
+
+def test_cluster_of_most_rows_is_a_warning(run):
+    _, _, err = run("fit", "toy.npy", "-s", "200")
+    assert "warning: cluster 0 holds 100 % of rows. σ_max is probably too large; " in err
+
+
+def test_weak_evidence_is_one_plain_line(run, monkeypatch):
+    def warn_and_fit(self, X):
+        warnings.warn("evidence for sigma_max is weak", WeakEvidenceWarning, stacklevel=1)
+        warnings.warn("noise of another library", FutureWarning, stacklevel=1)
+        self.sigma_max = 5.0
+        return fit(self, X)
+
+    fit = crlm.CRLM.fit
+    monkeypatch.setattr(crlm.CRLM, "fit", warn_and_fit)
+    _, _, err = run("fit", "toy.npy", "-q")
+    assert err == "warning: evidence for sigma_max is weak\n"
+
+
+def test_csv_with_columns_and_npz_with_key(run, toy):
+    frame = pd.DataFrame(toy[0][:, :3], columns=["x", "y", "z"]).assign(name="a")
+    frame.to_csv("rows.csv", index=False)
+    np.savez("two.npz", A=toy[0], B=toy[0][:, :5])
+    assert "rows.csv  800 × 2 float64" in run("fit", "rows.csv", "--columns", "x, z", "-s", 1)[1]
+    assert "two.npz  800 × 5 float64" in run("fit", "two.npz", "--key", "B", "-s", 1)[1]
+
+
+@pytest.mark.parametrize("dtype", [">f8", "float16", "int32", "uint8", "bool", "longdouble"])
+def test_any_type_of_number_fits(run, toy, dtype):
+    np.save("typed.npy", toy[0].astype(dtype))
+    assert run("fit", "typed.npy", "-q", "-s", "5")[0] == 0
+
+
+def test_streams_without_greek_get_plain_letters():
+    done = subprocess.run(
+        [sys.executable, "-m", "crlm", "fit", "toy.npy"],
+        capture_output=True,
+        env=environment(PYTHONUTF8="0", PYTHONIOENCODING="ascii"),
+        check=True,
+    )
+    assert b"sigma_max" in done.stdout
+    assert b"sigma-hat" in done.stdout
+    assert b"?" not in done.stdout
+
+
+def test_bar_is_drawn_on_a_terminal_only():
+    main_end, program_end = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-m", "crlm", "fit", "toy.npy"],
+        stdout=subprocess.DEVNULL,
+        stderr=program_end,
+        env=environment(TERM="xterm"),
+    ) as process:
+        assert process.wait() == 0
+    os.close(program_end)
+    assert b"Distances" in os.read(main_end, 10_000)
+    os.close(main_end)
+    assert "Distances" not in shell("fit", "toy.npy").stderr
+
+
+# Errors: what, where, how to mend it, and the exit code
+
+BROKEN = np.full((40, 2), np.nan)
+BROKEN[[0, 1]] = 1.0
+
+ERRORS = {
+    "unknown command": ("ft", 2, "No such command 'ft'. Did you mean 'fit'? Try 'crlm --help'."),
+    "unknown flag": ("fit toy.npy --sigmax 1", 2, "No such option '--sigmax'"),
+    "no data": ("fit", 2, "Missing argument 'DATA'. Try 'crlm fit --help'."),
+    "sigma text": ("fit toy.npy -s x", 2, "'x' is neither 'auto' nor a number."),
+    "sigma": ("fit toy.npy -s -1", 2, "--sigma-max must be a positive number or 'auto', got -1.0"),
+    "sigma nan": ("fit toy.npy -s nan", 2, "--sigma-max must be a positive number"),
+    "G": ("fit toy.npy -G 1", 2, "G must be a number greater than 1"),
+    "k": ("fit toy.npy -k 0", 2, "--max-clusters must be a whole number of at least 1, got 0"),
+    "m": ("fit toy.npy -m 0", 2, "--min-cluster-size must be a whole number"),
+    "threads": ("fit toy.npy --threads 0", 2, "--threads must be a whole number"),
+    "metric": ("fit toy.npy --metric l1", 2, "'l1' is not one of 'euclidean', 'cosine'"),
+    "memory text": ("fit toy.npy --memory lots", 2, "--memory must be 'auto', a number of bytes"),
+    "memory": ("fit toy.npy --memory 1KB", 5, "--memory of"),
+    "missing": ("fit tyo.npy", 3, "no such file: tyo.npy. Did you mean toy.npy?"),
+    "folder": ("fit .", 3, ". is a folder. Give one file: .npy, .npz, .csv, .tsv, .parquet."),
+    "suffix": ("fit notes.txt", 3, "notes.txt: cannot read '.txt' files. Supported: .npy"),
+    "invalid": (
+        "fit nan.npy",
+        3,
+        "nan.npy has 38 rows with NaN or inf (first: 2, 3, 4). Drop them with --drop-invalid",
+    ),
+    "all invalid": ("fit all.npy --drop-invalid", 3, "every one of the 38 rows has NaN or inf"),
+    "text column": (
+        "fit rows.csv",
+        3,
+        "rows.csv has text in column 'name' (line 2: 'bob'). Take the numeric ones: --columns x,y",
+    ),
+    "too large": ("fit large.npy", 3, "Divide X by a constant"),
+    "exists": ("fit toy.npy -o notes.csv", 2, "notes.csv exists. Replace it with --force"),
+    "twice": ("fit toy.npy -o l.csv -o ./l.csv", 2, "l.csv is named twice as output"),
+    "itself": ("fit toy.npy -o toy.npy --force", 2, "toy.npy is the data itself; labels would"),
+    "bad output": ("fit toy.npy -o l.txt", 2, "its suffix must be one of .csv, .npy, .parquet"),
+    "no folder": ("fit toy.npy -o no/l.csv", 2, "there is no folder no. Make it: mkdir -p no"),
+    "under a file": ("fit toy.npy -o toy.npy/l.csv", 2, "toy.npy is a file, not a folder"),
+    "two on stdout": ("fit toy.npy --json -o -", 2, "--json and -o - both want the standard"),
+    "sample exists": ("sample toy.npy", 2, "toy.npy exists. Replace it with --force"),
+    "sample suffix": ("sample x.txt", 2, "must be one of .npy, .npz, .csv, .parquet"),
+    "sample labels": ("sample x.npy --labels y.txt", 2, "must be one of .csv, .npy, .parquet"),
+    "sample same": ("sample x.npy --labels x.npy", 2, "x.npy is named twice as output"),
+    "sample list": ("sample x.npy --sigmas 1,a", 2, "'1,a' is not a list of numbers"),
+    "sample k": ("sample x.npy -k 1 --sigmas 1,2", 2, "-k 1 is less than the 2 values"),
+    "sample seed": ("sample x.npy --seed -1", 2, "-1 is not in the range x>=0"),
+    "sample weights": ("sample x.npy --weights 0.9,0.9", 2, "weights"),
+    "sample narrow": ("sample x.npy --D 5", 2, "D"),
+    "info missing": ("info tyo.npy", 3, "Did you mean toy.npy?"),
+    "demo exists": ("demo --out notes.png", 2, "notes.png exists. Replace it with --force"),
+    "demo suffix": ("demo --out notes.bmp", 2, "must be one of .png, .pdf, .svg"),
+}
+
+
+@pytest.mark.parametrize("case", ERRORS)
+def test_error_is_a_sentence_with_its_exit_code(run, folder, case):
+    Path("notes.txt").write_text("hello")
+    Path("notes.csv").write_text("old")
+    Path("notes.png").write_text("old")
+    Path("rows.csv").write_text("name,x,y\nbob,1,2\neve,3,4\n")
+    np.save("nan.npy", BROKEN)
+    np.save("all.npy", BROKEN[2:])
+    np.save("large.npy", np.full((5, 2), 1e200))
+    before = names_in(folder)
+    line, expected, words = ERRORS[case]
+    code, out, err = run(*line.split())
+    assert err.startswith("error: ")
+    assert words in err
+    assert (code, out) == (expected, "")
+    assert err.count("\n") == 1
+    assert names_in(folder) == before
+
+
+def test_debug_shows_the_traceback(capsys):
+    for argv in (["fit", "tyo.npy", "--debug"], ["--debug", "fit", "tyo.npy"]):
+        assert main(argv) == 3
+        err = capsys.readouterr().err
+        assert "Traceback" in err
+        assert err.splitlines()[-1].startswith("error: no such file")
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "words"),
+    [
+        (RuntimeError("boom"), 1, "unexpected error: RuntimeError: boom; run again with --debug"),
+        (MemoryError("Unable to allocate 9 TiB"), 5, "out of memory. Unable to allocate 9 TiB"),
+        (MissingExtraError("x", package="p", extra="e"), 3, "pip install 'crlm[e]'"),
+        (CRLMError("some new kind"), 2, "some new kind"),
+        (KeyboardInterrupt(), 130, "interrupted; no file was left half written"),
+        (SystemExit(143), 143, ""),
+    ],
+)
+def test_whatever_a_fit_raises_has_an_exit_code(run, folder, monkeypatch, error, code, words):
+    def fail(self, X):
+        raise error
+
+    monkeypatch.setattr(crlm.CRLM, "fit", fail)
+    found, out, err = run("fit", "toy.npy", "-o", "l.csv")
+    assert (found, out) == (code, "")
+    assert words in err
+    assert names_in(folder) == ["toy.npy"]
+
+
+def test_full_disk_keeps_the_old_file(run, folder, monkeypatch):
+    def fail(file, labels):
+        file.write(b"half")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    Path("l.csv").write_text("old")
+    monkeypatch.setitem(tables.LABEL_WRITERS, ".csv", fail)
+    code, _, err = run("fit", "toy.npy", "-o", "l.csv", "--force")
+    assert code == 5
+    assert err == "error: disk full while writing l.csv. Nothing was changed; make room.\n"
+    assert Path("l.csv").read_text() == "old"
+    assert names_in(folder) == ["l.csv", "toy.npy"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+@pytest.mark.parametrize("flags", [[], ["-o", "-"], ["--json"]])
+def test_full_disk_behind_stdout(flags):
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "crlm", "fit", "toy.npy", *flags],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment(),
+            check=False,
+        )
+    assert done.returncode == 5
+    assert done.stderr.splitlines()[-1] == "error: disk full while writing to the standard output."
+
+
+def test_reader_that_leaves_early_is_no_error():
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    done = subprocess.run(
+        [sys.executable, "-m", "crlm", "fit", "toy.npy", "-q", "-o", "-"],
+        stdout=write_end,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(),
+        check=False,
+    )
+    os.close(write_end)
+    assert (done.returncode, done.stderr) == (141, "")
+
+
+# Signals
+
+STUCK = """
+import signal, sys
+from contextlib import contextmanager
+import crlm.cli.fit
+from crlm.cli import main
+
+@contextmanager
+def stuck(wanted):
+    def progress(done, total):
+        print("fitting", flush=True)
+        signal.pause()
+    yield progress
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have it ignored
+sys.modules["crlm.cli.fit"].progress_bar = stuck
+sys.exit(main(["fit", "toy.npy", "-o", "old.csv", "-o", "new.csv", "--force"]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("signum", "code", "words"),
+    [(signal.SIGINT, 130, "interrupted; no file was left half written"), (signal.SIGTERM, 143, "")],
+)
+def test_signal_during_a_fit_leaves_no_partial_file(folder, signum, code, words):
+    Path("old.csv").write_text("old")
+    with subprocess.Popen(
+        [sys.executable, "-c", STUCK],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(),
+    ) as process:
+        assert process.stdout.readline() == "fitting\n"
+        process.send_signal(signum)
+        out, err = process.communicate()
+    assert process.returncode == code
+    assert (out, err.strip()) == ("", words)
+    assert Path("old.csv").read_text() == "old"
+    assert names_in(folder) == ["old.csv", "toy.npy"]
+
+
+def test_handlers_and_warning_filters_are_given_back(run):
+    before = signal.getsignal(signal.SIGTERM), list(warnings.filters), warnings.showwarning
+    run("fit", "toy.npy", "-q")
+    run("fit", "tyo.npy")
+    after = signal.getsignal(signal.SIGTERM), list(warnings.filters), warnings.showwarning
+    assert after == before
+
+
+# sample, info, demo
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".npz", ".csv", ".parquet"])
+def test_sample_can_be_read_back_and_fitted(run, suffix):
+    flags = ["-n", "500", "-d", "12", "--sigmas", "1,2", "--weights", "0.1", "--seed", "3"]
+    code, out, err = run("sample", f"x{suffix}", *flags, "--labels", "y.npy")
+    assert (code, out) == (0, "")
+    assert f"Next:  crlm fit x{suffix} -o labels.csv" in err
+    run("sample", "again.npy", *flags)
+    np.testing.assert_array_equal(tables.read_table(f"x{suffix}").X, np.load("again.npy"))
+    assert set(np.load("y.npy")) == {-1, 0, 1}
+    assert run("fit", f"x{suffix}", "-q")[0] == 0
+
+
+def test_sample_npz_holds_the_truth(run):
+    run("sample", "x.npz", "-n", 100, "--labels", "y.csv")
+    with np.load("x.npz") as archive:
+        assert archive["X"].shape == (100, 64)
+        np.testing.assert_array_equal(archive["y"], pd.read_csv("y.csv")["label"])
+        assert archive.files == ["X", "y"]
+
+
+def test_sample_repeats_short_lists(run):
+    assert run("sample", "x.npy", "-k", 4, "-n", 50, "-d", 100, "--sigmas", "1,2")[0] == 0
+    assert run("sample", "none.npy", "-k", 0, "-n", 50)[0] == 0
+
+
+def test_info_tells_shape_range_and_invalid_rows(run):
+    X = np.arange(12, dtype=np.float32).reshape(4, 3)
+    X[2, 0] = np.inf
+    pd.DataFrame(X, columns=list("abc")).to_parquet("x.parquet")
+    code, out, _ = run("info", "x.parquet")
+    assert code == 0
+    assert out.splitlines() == [
+        "x.parquet  4 × 3 float32  (48 bytes)",
+        "columns  a, b, c",
+        "range    0.00 to 11.0",
+        "invalid  1 row with NaN or inf (first: 2)",
+    ]
+
+
+def test_info_json(run):
+    _, out, _ = run("info", "toy.npy", "--json")
+    facts = json.loads(out)
+    assert facts["schema"] == "crlm.info/1"
+    assert (facts["n"], facts["d"], facts["dtype"]) == (800, 30, "float64")
+    assert facts["columns"] is None
+    X = np.load("toy.npy")
+    assert (facts["min"], facts["max"]) == (X.min(), X.max())
+
+
+def test_info_of_nothing_but_nan_has_no_range(run):
+    np.save("nan.npy", np.full((3, 2), np.nan))
+    facts = json.loads(run("info", "nan.npy", "--json")[1])
+    assert (facts["min"], facts["invalid_rows"]) == (None, 3)
+    assert "range    – to –" in run("info", "nan.npy")[1]
+
+
+def test_info_does_not_depend_on_the_block(run, monkeypatch):
+    whole = run("info", "toy.npy", "--json")
+    monkeypatch.setattr(tables, "BLOCK_BYTES", 1000)
+    assert run("info", "toy.npy", "--json") == whole
+
+
+def test_demo_draws_its_picture_again_and_again(run, folder):
+    pytest.importorskip("matplotlib")
+    for _ in range(2):
+        code, out, err = run("demo")
+        assert code == 0
+        assert "F-measure against the truth  1.000" in out
+        assert f"picture  {folder / 'crlm-demo.png'}" in out
+        assert "Next:  crlm sample toy.npy && crlm fit toy.npy -o labels.csv" in err
+    assert (folder / "crlm-demo.png").read_bytes().startswith(b"\x89PNG")
+    assert names_in(folder) == ["crlm-demo.png", "toy.npy"]
+
+
+def test_demo_without_matplotlib_says_how_to_get_the_picture(run, folder, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    code, out, err = run("demo")
+    assert code == 0
+    assert "F-measure" in out
+    assert "note: no picture: the picture needs matplotlib" in err
+    assert "pip install 'crlm[plot]'" in err
+    assert names_in(folder) == ["toy.npy"]
+
+
+# Small parts
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.0, "0.00"),
+        (1.0, "1.00"),
+        (9.996, "10.0"),
+        (-0.5, "−0.500"),
+        (-3e-9, "−3.00e-09"),
+        (1e12, "1.00e+12"),
+        (float("nan"), "–"),
+        (float("inf"), "–"),
+    ],
+)
+def test_number_has_three_digits(value, text):
+    assert number(value) == text
+
+
+def test_separation_is_to_the_nearest_other_centre():
+    centers = np.array([[0.0, 0.0], [2.0, 0.0], [2.0, 6.0]])
+    assert clusters.separations(centers, centers) == [1.0, 1.0, 3.0]
+    assert np.isnan(clusters.separations(centers[:1], centers[:1])).all()

@@ -1,0 +1,132 @@
+"""Every message of the library is raised once here, and its words are checked.
+
+Those of the command line and of files are in test_cli.py and test_tables.py, those of the model
+and the scores in test_model.py and test_scores.py.
+"""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from crlm import CRLM, estimate_sigma
+from crlm.display import ClusterMapDisplay, SigmaHistogramDisplay
+from crlm.errors import (
+    CRLMError,
+    InputError,
+    MemoryLimitError,
+    MissingExtraError,
+    ParameterError,
+)
+
+X = np.arange(12.0).reshape(6, 2)
+NAN = np.array([[0.0, 1.0], [np.nan, 2.0], [3.0, np.inf]])
+
+
+def fit(data=X, weight=None, **parameters):
+    return lambda: CRLM(**{"sigma_max": 1.0, **parameters}).fit(data, sample_weight=weight)
+
+
+MESSAGES = [
+    (fit(sigma_max=-1), ParameterError, ["sigma_max must be", "got -1", "twice the spread"]),
+    (fit(sigma_max=True), ParameterError, ["sigma_max must be", "got True"]),
+    (fit(sigma_max=np.nan), ParameterError, ["sigma_max must be", "got nan"]),
+    (fit(sigma_max=np.inf), ParameterError, ["sigma_max must be", "got inf"]),
+    (fit(sigma_max="wide"), ParameterError, ["a positive number or 'auto'", "got 'wide'"]),
+    (fit(sigma_max=None), ParameterError, ["sigma_max must be", "got None"]),
+    (fit(sigma_max=1e-200), ParameterError, ["sigma_max must be", "got 1e-200"]),
+    (fit(G=1.0), ParameterError, ["G must be a number greater than 1", "got 1.0", "takes 4"]),
+    (fit(G="big"), ParameterError, ["G must be", "or 'auto'", "got 'big'"]),
+    (fit(max_clusters=0), ParameterError, ["max_clusters must be", "at least 1", "got 0", "None"]),
+    (fit(max_clusters=2.0), ParameterError, ["max_clusters must be a whole number", "got 2.0"]),
+    (fit(min_cluster_size=0), ParameterError, ["min_cluster_size must be", "got 0", "2 is the"]),
+    (fit(min_cluster_size=True), ParameterError, ["min_cluster_size", "got True"]),
+    (fit(metric="manhattan"), ParameterError, ["'euclidean' or 'cosine'", "got 'manhattan'"]),
+    (fit(metric=["cosine"]), ParameterError, ["metric must be", "got ['cosine']"]),
+    (fit(n_jobs=0), ParameterError, ["n_jobs must be", "got 0", "None or -1 uses every core"]),
+    (fit(memory_limit="lots"), ParameterError, ["such as '2GB'", "got 'lots'"]),
+    (fit(memory_limit="0GB"), ParameterError, ["memory_limit must be", "got '0GB'"]),
+    (fit(memory_limit=-5), ParameterError, ["memory_limit must be", "got -5"]),
+    (fit(progress=True), ParameterError, ["progress(done, total)", "got True"]),
+    (fit(memory_limit="1MB"), MemoryLimitError, ["of 1 MB is less than", "6 rows x 2", "Pass"]),
+    (fit(NAN), InputError, ["2 rows with NaN or inf", "first: 1, 2", "np.isfinite(X)"]),
+    (fit(NAN[:2]), InputError, ["1 row with NaN or inf", "first: 1)"]),
+    (fit(np.array([[1e151], [0.0]])), InputError, ["value of 1e+151", "row 0", "Divide X"]),
+    (
+        fit(np.array([[1e149] * 20, [0.0] * 20]), sigma_max=1e-10),
+        InputError,
+        ["times as large as the radius", "larger sigma_max"],
+    ),
+    (fit(X[:0]), ValueError, ["0 sample(s)", "minimum of 1"]),
+    (fit(X[0]), ValueError, ["Expected 2D array, got 1D", "reshape(-1, 1)"]),
+    (fit(np.array([["a"], ["b"]])), ValueError, ["Convert your data to numeric values"]),
+    (fit(np.array([[{}], [1]], dtype=object)), (TypeError, ValueError), ["float"]),
+    (fit(X * 1j), ValueError, ["Complex data not supported"]),
+    (fit(X - X, metric="cosine"), InputError, ["6 rows of X are all zeros", "first: 0, 1, 2"]),
+    (
+        fit(pd.DataFrame({"a": [1.0, 2.0], "name": ["x", "y"]})),
+        InputError,
+        ["1 of 2 columns that are not numbers: 'name'", "select the numeric columns"],
+    ),
+    (
+        fit(pl.DataFrame({f"t{i}": ["x"] for i in range(9)})),
+        InputError,
+        ["9 of 9 columns", "'t4', ..."],
+    ),
+    (fit(weight=[1, 2]), InputError, ["each of the 6 rows", "an array of shape (2,)"]),
+    (fit(weight=[-1.0] * 6), InputError, ["one finite number >= 0"]),
+    (fit(weight=[np.nan] * 6), InputError, ["one finite number >= 0"]),
+    (fit(weight="heavy"), InputError, ["got 'heavy'", "how many points a row stands for"]),
+    (fit(weight=np.zeros(6)), InputError, ["zero for every row", "nothing to fit"]),
+    (
+        fit(weight=np.full(6, 1e9)),
+        InputError,
+        ["count for 6e+09 points", "64 bits", "divide sample_weight"],
+    ),
+    (lambda: estimate_sigma([1.0, 2.0]), InputError, ["rows by columns", "X.reshape(-1, 1)"]),
+    (lambda: estimate_sigma([["a", "b"]]), InputError, ["a table of numbers", "shape (1, 2)"]),
+    (
+        lambda: SigmaHistogramDisplay.from_estimator(CRLM(1.0).fit(X)),
+        InputError,
+        ["holds no histogram", "crlm.estimate_sigma(X)"],
+    ),
+    (
+        lambda: ClusterMapDisplay.from_estimator(CRLM(1.0).fit(X), X[:2]),
+        InputError,
+        ["X has 2 rows", "fitted on 6"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("trigger", "kind", "words"), MESSAGES)
+def test_message_names_what_was_given_and_how_to_fix_it(trigger, kind, words):
+    with pytest.raises(kind) as caught:
+        trigger()
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_missing_extra_names_the_command_that_installs_it():
+    error = MissingExtraError("reading parquet", package="pyarrow", extra="parquet")
+    assert "reading parquet needs pyarrow" in str(error)
+    assert "pip install 'crlm[parquet]'" in str(error)
+
+
+def test_every_error_can_be_caught_as_one_of_ours_and_as_pythons_own():
+    for ours, pythons in [
+        (ParameterError, ValueError),
+        (InputError, ValueError),
+        (MemoryLimitError, MemoryError),
+        (MissingExtraError, ImportError),
+    ]:
+        assert issubclass(ours, CRLMError)
+        assert issubclass(ours, pythons)
+
+
+def test_a_refused_fit_leaves_an_earlier_one_untouched():
+    model = CRLM(1.0).fit(X)
+    labels = model.labels_.copy()
+    with pytest.raises(InputError):
+        model.fit(NAN)
+    assert np.array_equal(model.labels_, labels)
+    assert model.predict(X).tolist() == labels.tolist()

@@ -1,0 +1,73 @@
+"""The paper's rule for sigma_max, done by program."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from crlm import GMMUB, estimate_sigma
+
+
+def gmmub(sigmas, d, seed, n=3000, D=100.0, weights=0.015):
+    model = GMMUB.draw(
+        len(sigmas), d, sigmas=sigmas, weights=weights, D=D, sigma_max=2.2 * max(sigmas), rng=seed
+    )
+    return model.sample(n, rng=seed + 1000)[0]
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("d", [30, 100, 1000])
+def test_peaks_stand_at_the_true_sigmas(d, seed):
+    estimate = estimate_sigma(gmmub([1.0, 3.0, 5.0], d, seed))
+    assert estimate.evidence == "clear"
+    width = max(0.06, 1 / np.sqrt(2 * d))  # of a peak, or two bins
+    assert estimate.peaks == pytest.approx([1.0, 3.0, 5.0], rel=width)
+    assert estimate.suggested == pytest.approx(2.1 * 5.0, rel=width)
+
+
+def test_distances_between_two_clusters_are_no_peak_of_their_own():
+    rng = np.random.default_rng(0)
+    near, far = rng.normal(0, 1, (60, 50)), rng.normal(0, 1, (60, 50)) + 15.0
+    background = rng.uniform(-400, 400, (2000, 50))
+    estimate = estimate_sigma(np.vstack([near, far, background]))
+    assert estimate.peaks == pytest.approx([1.0], rel=0.06)
+
+
+def test_clusters_that_hold_much_of_the_data_give_moderate_evidence():
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(c, 1, (100, 20)) for c in (-10, 0, 10)])
+    estimate = estimate_sigma(X)
+    assert estimate.evidence == "moderate"
+    assert estimate.peaks == pytest.approx([1.0], rel=0.06)
+
+
+@pytest.mark.parametrize("d", [2, 20, 100])
+def test_pure_background_gives_weak_evidence(d):
+    X, _ = GMMUB(np.empty((0, d)), [], [], D=10.0).sample(1000, rng=d)
+    assert estimate_sigma(X).evidence == "weak"
+
+
+def test_estimate_scales_with_the_data_and_ignores_shifts_and_row_order():
+    X = gmmub([1.0, 2.0], 40, seed=5, n=6000)  # more rows than are measured
+    estimate = estimate_sigma(X)
+    assert estimate_sigma(X * 2.0**20).suggested == estimate.suggested * 2.0**20
+    assert estimate_sigma(X[np.random.default_rng(0).permutation(6000)])[:3] == estimate[:3]
+    small = gmmub([1.0, 2.0], 40, seed=5)
+    assert estimate_sigma(small + 512.0)[:3] == estimate_sigma(small)[:3]
+
+
+def test_tight_cluster_far_from_the_origin_is_measured_from_differences():
+    rng = np.random.default_rng(0)
+    X = np.vstack([1e7 + 1e-3 * rng.normal(size=(40, 20)), 1e7 + rng.normal(0, 50, (500, 20))])
+    assert estimate_sigma(X).peaks == pytest.approx([1e-3], rel=0.06)
+
+
+def test_histogram_counts_every_pair_once():
+    X = np.random.default_rng(0).normal(size=(50, 5))
+    estimate = estimate_sigma(X)
+    assert estimate.counts.sum() == 50 * 49 / 2
+    assert len(estimate.edges) == len(estimate.counts) + 1
+
+
+def test_dataframe_is_accepted():
+    X = gmmub([1.0], 30, seed=1, n=500, weights=0.1)
+    assert estimate_sigma(pd.DataFrame(X)).suggested == estimate_sigma(X).suggested
