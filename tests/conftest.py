@@ -1,5 +1,10 @@
 """Settings for the whole suite."""
 
+import os
+
+# Before anything imports SciPy: without it scikit-learn skips its check of array API input.
+os.environ.setdefault("SCIPY_ARRAY_API", "1")
+
 import matplotlib as mpl
 from hypothesis import HealthCheck, settings
 

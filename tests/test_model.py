@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.spatial import distance
 
-from crlm import model as model_module
+from crlm import model_checks, model_draw
 from crlm.errors import InputError, ParameterError
 from crlm.model import BACKGROUND, GMMUB
 
@@ -289,14 +289,14 @@ def test_component_of_weight_zero_is_never_responsible():
 def test_block_size_changes_nothing(monkeypatch, entries):
     X, _ = two_clusters().sample(33, rng=0)
     log_prob, responsibilities = two_clusters().log_prob(X), two_clusters().responsibilities(X)
-    monkeypatch.setattr(model_module, "BLOCK_ENTRIES", entries)
+    monkeypatch.setattr(model_checks, "BLOCK_ENTRIES", entries)
     np.testing.assert_allclose(two_clusters().log_prob(X), log_prob, rtol=1e-14)
     np.testing.assert_allclose(two_clusters().responsibilities(X), responsibilities, rtol=1e-14)
 
 
 def test_no_block_is_larger_than_the_limit(monkeypatch):
-    monkeypatch.setattr(model_module, "BLOCK_ENTRIES", 60)
-    blocks = list(model_module._blocks(np.zeros((100, 3)), k=19))
+    monkeypatch.setattr(model_checks, "BLOCK_ENTRIES", 60)
+    blocks = list(model_checks.finite_blocks(np.zeros((100, 3)), k=19))
     assert {len(block) for _, block in blocks[:-1]} == {3}
     assert sum(len(block) for _, block in blocks) == 100
 
@@ -362,7 +362,7 @@ def test_drawn_means_come_near_the_least_separation_but_not_below():
 def test_mean_on_the_rim_or_at_the_least_separation_is_refused(mu, fits):
     # radius 5 and gap 2: A1 wants |mu| < 3, and A2 more than 2 from the mean at -2
     others = np.array([[-2.0]])
-    assert model_module._fits(np.array([[mu]]), others, radius=5.0, gap=2.0) is fits
+    assert model_draw.fits(np.array([[mu]]), others, radius=5.0, gap=2.0) is fits
 
 
 def test_drawn_means_fill_the_ball_that_a1_allows():
@@ -465,7 +465,7 @@ def test_points_without_a_density_are_refused_with_a_remedy(method, X, words):
 
 
 def test_first_bad_row_is_counted_across_blocks(monkeypatch):
-    monkeypatch.setattr(model_module, "BLOCK_ENTRIES", 6)
+    monkeypatch.setattr(model_checks, "BLOCK_ENTRIES", 6)
     X = np.zeros((10, 2))
     X[8, 1] = np.inf
     with pytest.raises(InputError, match="first in row 8"):

@@ -1,0 +1,111 @@
+"""Files that appear whole or not at all, and the labels in them."""
+
+from __future__ import annotations
+
+import errno
+import importlib.util
+import os
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from crlm.errors import DiskFullError, MissingExtraError, OutputError
+from crlm.tables.common import listed
+from crlm.tables.parquet import import_pyarrow
+
+
+def write_labels(path: str | os.PathLike[str], labels: ArrayLike, *, force: bool = False) -> None:
+    """Write one label per row as .csv or .parquet (columns row, label) or as .npy.
+
+    The file appears whole or not at all; with `force` an old one is replaced.
+    """
+    path = Path(path)
+    check_writable(path, force)
+    with replacing(path) as file:
+        LABEL_WRITERS[path.suffix.lower()](file, np.asarray(labels, dtype=np.int64))
+
+
+def check_writable(
+    path: str | os.PathLike[str], force: bool = False, *, formats: Sequence[str] | None = None
+) -> None:
+    """Find out before the work starts whether its result can be written.
+
+    Raises
+    ------
+    OutputError
+        The suffix is not one of `formats` (default: those of labels), the file exists and
+        `force` is false, or the folder is missing or not writable.
+    MissingExtraError
+        The suffix is .parquet and pyarrow is not installed.
+    """
+    path = Path(path)
+    problem = _problem(path, force, tuple(LABEL_WRITERS) if formats is None else formats)
+    if problem:
+        raise OutputError(problem)
+    if path.suffix.lower() == ".parquet" and importlib.util.find_spec("pyarrow") is None:
+        raise MissingExtraError("writing parquet", package="pyarrow", extra="parquet")
+
+
+def _problem(path: Path, force: bool, formats: Sequence[str]) -> str | None:
+    folder = path.parent
+    if path.suffix.lower() not in formats:
+        return f"cannot write {path}: its suffix must be one of {listed(formats)}."
+    if folder.exists() and not folder.is_dir():
+        return f"cannot write {path}: {folder} is a file, not a folder."
+    if not folder.exists():
+        return f"cannot write {path}: there is no folder {folder}. Make it: mkdir -p {folder}"
+    if path.is_dir():
+        return f"cannot write {path}: it is a folder."
+    if path.exists() and not force:
+        return f"{path} exists. Replace it with --force, or choose another name."
+    if not os.access(folder, os.W_OK | os.X_OK):
+        return f"cannot write {path}: no permission to write in {folder.absolute()}."
+    return None
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file that takes the place of `path` only when all of it has been written."""
+    target = path.resolve()  # through a symbolic link, so that the link stays
+    partial = target.with_name(f".crlm-{secrets.token_hex(6)}.part")
+    try:
+        # "x+" rather than "x": for a write-only file NumPy bypasses Python's write() and then
+        # a full disk is an error without its number.
+        with partial.open("x+b") as file:
+            yield file
+        partial.replace(target)
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            msg = f"disk full while writing {path}. Nothing was changed; make room."
+            raise DiskFullError(msg) from error
+        msg = f"cannot write {path}: {error.strerror or error}"
+        raise OutputError(msg) from error
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def write_labels_csv(file: IO[bytes], labels: NDArray[np.int64]) -> None:
+    """Write lines ``row,label`` under a header."""
+    rows = np.column_stack([np.arange(len(labels)), labels])
+    np.savetxt(file, rows, fmt="%d", delimiter=",", header="row,label", comments="")
+
+
+def _write_labels_npy(file: IO[bytes], labels: NDArray[np.int64]) -> None:
+    np.save(file, labels, allow_pickle=False)
+
+
+def _write_labels_parquet(file: IO[bytes], labels: NDArray[np.int64]) -> None:
+    pa = import_pyarrow("writing parquet")
+    pa.parquet.write_table(pa.table({"row": np.arange(len(labels)), "label": labels}), file)
+
+
+LABEL_WRITERS: dict[str, Callable[[IO[bytes], NDArray[np.int64]], None]] = {
+    ".csv": write_labels_csv,
+    ".npy": _write_labels_npy,
+    ".parquet": _write_labels_parquet,
+}
