@@ -13,7 +13,7 @@ from hypothesis import given, settings
 import crlm.estimator
 from crlm import CRLM, GMMUB, scores
 from crlm.errors import WeakEvidenceWarning
-from crlm.search import pairs_within
+from crlm.search import neighbourhood
 from strategies import data_sets
 
 
@@ -159,8 +159,8 @@ def test_thread_count_block_size_memory_limit_and_engine_change_no_bit(toy, monk
     variants += [CRLM(7.0, memory_limit=limit) for limit in ("100MB", "20GB")]
     for model in variants:
         assert_same_fit(model.fit(X), expected)
-    for private in ({"_block": 64}, {"_block": 333}, {"_engine": "tree"}):
-        monkeypatch.setattr(crlm.estimator, "pairs_within", partial(pairs_within, **private))
+    for private in ({"_block": 64}, {"_block": 333}, {"_engine": "stream"}, {"_engine": "dense"}):
+        monkeypatch.setattr(crlm.estimator, "neighbourhood", partial(neighbourhood, **private))
         assert_same_fit(CRLM(7.0).fit(X), expected)
 
 

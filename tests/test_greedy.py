@@ -11,7 +11,7 @@ import reference
 from crlm import CRLM
 from crlm.greedy import Ball, find_clusters, mean_shift_step
 from crlm.loss import sq_cutoff
-from crlm.search import StoredGraph, pairs_within
+from crlm.search import neighbourhood
 from strategies import data_sets, small_lattices
 
 GB = 10**9
@@ -28,8 +28,7 @@ def as_points(X):
 def balls_of(X, sigma_max, *, accept=lambda ball: True, weights=None):
     X = as_points(X)
     weights = np.ones(len(X), dtype=np.int64) if weights is None else np.asarray(weights)
-    pairs = pairs_within(X, sq_cutoff(sigma_max, X.shape[1]), memory_limit=GB)
-    near = StoredGraph(pairs, sigma_max, X.shape[1], 4.0, weights)
+    near = neighbourhood(X, sigma_max, 4.0, weights, memory_limit=GB)
     return list(find_clusters(X, near, sigma_max, weights, accept))
 
 
@@ -108,8 +107,7 @@ def test_a_large_common_offset_costs_the_sigmas_no_digits():
 def test_find_clusters_is_lazy_and_leaves_stopping_to_the_caller():
     X = np.array([[0.0], [0.1], [5.0], [5.1], [9.0]])
     points, weights = as_points(X), np.ones(5, dtype=np.int64)
-    pairs = pairs_within(points, sq_cutoff(0.5, 1), memory_limit=GB)
-    near = StoredGraph(pairs, 0.5, 1, 4.0, weights)
+    near = neighbourhood(points, 0.5, 4.0, weights, memory_limit=GB)
     first = list(islice(find_clusters(points, near, 0.5, weights, lambda ball: True), 1))
     assert [c.ball.members.tolist() for c in first] == [[0, 1]]
     assert near.alive.tolist() == [False, False, True, True, True]

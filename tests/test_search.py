@@ -1,4 +1,7 @@
-"""Every engine against brute force, to the last bit, on data meant to break float32."""
+"""Every way to search against brute force, to the last bit, on data meant to break float32."""
+
+import contextlib
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -6,13 +9,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crlm.errors import MemoryLimitError
-from crlm.loss import sq_cutoff
-from crlm.search import first_ball, pairs_within
-from crlm.search.blocks import search_blocks
+from crlm.loss import fixed_point, robust_loss, sq_cutoff
+from crlm.search import first_ball, neighbourhood, pairs_within, plan
+from crlm.search.blocks import Blocks
 from crlm.search.filter import frame
+from crlm.search.order import cut_into_runs
+from crlm.search.parallel import in_parallel
+from crlm.search.plan import leading_directions, make_plan
 from strategies import data_sets
 
 GB = 10**9
+ENGINES = ["stored", "stream", "dense"]
 
 
 def brute_force(X, cutoff):
@@ -27,22 +34,27 @@ def as_lists(pairs):
     return rows.tolist(), pairs.indices.tolist(), pairs.sq_dist.tolist()
 
 
-def all_engines(X, cutoff):
-    for n_jobs in (1, 2):
-        yield pairs_within(X, cutoff, memory_limit=GB, n_jobs=n_jobs, _engine="tree")
-        for block in (1, 7, 1024):
-            yield pairs_within(
-                X, cutoff, memory_limit=GB, n_jobs=n_jobs, _engine="blocks", _block=block
-            )
+@contextlib.contextmanager
+def planned(always):
+    """Plan with directions and boxes even for few rows, or never."""
+    with mock.patch.object(plan, "_SMALL", 1 if always else 4096):
+        yield
+
+
+def all_ways(X, cutoff):
+    for always in (False, True):
+        with planned(always):
+            for n_jobs, block in [(1, None), (2, 1), (2, 7), (1, 16)]:
+                yield pairs_within(X, cutoff, memory_limit=GB, n_jobs=n_jobs, _block=block)
 
 
 @given(data_sets(max_n=40, dtypes=["float64", "float32"]))
-@settings(max_examples=150, deadline=None)
-def test_every_engine_block_size_and_thread_count_gives_the_pairs_of_brute_force(data):
+@settings(max_examples=150)
+def test_every_plan_block_size_and_thread_count_gives_the_pairs_of_brute_force(data):
     X, sigma_max, G = data
     cutoff = sq_cutoff(sigma_max, X.shape[1], G)
     expected = brute_force(X, cutoff)
-    for pairs in all_engines(np.ascontiguousarray(X), cutoff):
+    for pairs in all_ways(np.ascontiguousarray(X), cutoff):
         assert as_lists(pairs) == expected
 
 
@@ -61,27 +73,89 @@ AWKWARD = {
     "one tiny cluster in a huge cloud": np.vstack([lattice(40, 5), lattice(40, 5) * 1e12]),
     "all rows equal": np.ones((50, 5)),
     "high dimension": lattice(40, 3000),
+    "more columns than directions": lattice(60, 300),
+    "one column": lattice(60, 1),
     "one row": lattice(1, 5),
     "two rows": lattice(2, 5),
 }
 
 
-@pytest.mark.parametrize("X", AWKWARD.values(), ids=AWKWARD.keys())
-def test_engines_are_exact_on_the_radius_of_awkward_lattices(X):
+def awkward_cutoffs(X):
     sq = np.square(X - X[0]).sum(1)
-    for cutoff in {float(np.median(sq)), float(sq[sq > 0].min(initial=1.0)), float(sq[-1])}:
-        if cutoff > 0:
-            expected = brute_force(X, cutoff)
-            for pairs in all_engines(X, cutoff):
-                assert as_lists(pairs) == expected
+    found = {float(np.median(sq)), float(sq[sq > 0].min(initial=1.0)), float(sq[-1])}
+    return sorted(c for c in found if c > 0)
+
+
+@pytest.mark.parametrize("X", AWKWARD.values(), ids=AWKWARD.keys())
+def test_pairs_are_exact_on_the_radius_of_awkward_lattices(X):
+    for cutoff in awkward_cutoffs(X):
+        expected = brute_force(X, cutoff)
+        for pairs in all_ways(X, cutoff):
+            assert as_lists(pairs) == expected
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("X", AWKWARD.values(), ids=AWKWARD.keys())
+def test_losses_of_every_engine_are_exact_on_awkward_lattices(X, engine):
+    n, d = X.shape
+    for cutoff in awkward_cutoffs(X):
+        sigma_max = float(np.sqrt(cutoff / (4.0 * d)))
+        for always in (False, True):
+            with planned(always):
+                near = neighbourhood(
+                    X, sigma_max, 4.0, np.ones(n, np.int64), memory_limit=GB, _engine=engine
+                )
+            assert near.L.tolist() == reference_losses(X, sigma_max, 4.0).tolist()
+
+
+def reference_losses(X, sigma_max, G, weights=1):
+    X = np.array(X, dtype=np.float64, order="C")
+    sq = ((X[:, None] - X[None]) ** 2).sum(-1)
+    return (fixed_point(robust_loss(sq, sigma_max, X.shape[1], G)) * weights).sum(axis=1)
+
+
+@given(data_sets(dtypes=["float64", "float32"]), st.booleans(), st.data())
+@settings(max_examples=150)
+def test_every_engine_answers_the_three_questions_alike(data, weighted, more):
+    X, sigma_max, G = data
+    n = len(X)
+    rng = np.random.default_rng(more.draw(st.integers(0, 1000)))
+    weights = rng.integers(1, 5, n) if weighted else np.ones(n, np.int64)
+    always = more.draw(st.booleans())
+    with planned(always):
+        near = [
+            neighbourhood(
+                X, sigma_max, G, weights, memory_limit=GB, n_jobs=jobs, _engine=e, _block=block
+            )
+            for e, jobs, block in zip(ENGINES, (1, 2, 2), (None, 7, None), strict=True)
+        ]
+    expected = reference_losses(X, sigma_max, G, weights)
+    for _ in range(3):
+        i = int(rng.integers(n))
+        assert all(np.array_equal(g.L[g.alive], expected[near[0].alive]) for g in near)
+        balls = [g.ball(i).tolist() if g.alive[i] else [] for g in near]
+        assert balls[0] == balls[1] == balls[2]
+        for graph in near:
+            graph.remove(np.array(balls[0], dtype=np.intp))
+        alive = near[0].alive
+        expected = reference_losses(X, sigma_max, G, weights * alive)
+
+
+def test_fractional_weights_give_the_same_losses_in_every_engine():
+    X = np.random.default_rng(0).normal(size=(50, 3))
+    weights = np.random.default_rng(1).uniform(0, 3, 50)
+    near = [neighbourhood(X, 0.7, 4.0, weights, memory_limit=GB, _engine=e) for e in ENGINES]
+    assert np.array_equal(near[0].L, near[1].L)
+    assert np.array_equal(near[0].L, near[2].L)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("d", [1, 3, 30, 500])
-def test_filter_never_exceeds_the_true_squared_distance(d, dtype):
+@pytest.mark.parametrize("m", [None, 1, 5, 30])
+@pytest.mark.parametrize("d", [30, 500])
+def test_filter_never_exceeds_the_true_squared_distance(d, m, dtype):
     rng = np.random.default_rng(d)
     X = (rng.normal(size=(300, d)) * np.exp(rng.normal(0, 4, (300, 1)))).astype(dtype)
-    f = frame(X, sq_cutoff(1.0, d))
+    f = frame(X, sq_cutoff(1.0, d), None if m is None else leading_directions(X, m))
     right = f.right(X)
     V = f.left(right) @ right.T
     a = np.ldexp(X.astype(np.longdouble) - f.center, -f.exponent)
@@ -91,69 +165,117 @@ def test_filter_never_exceeds_the_true_squared_distance(d, dtype):
 
 def test_filter_is_sharp_enough_to_discard_what_is_clearly_too_far():
     X = np.random.default_rng(0).normal(size=(200, 100))
-    f = frame(X, 150.0)
-    right = f.right(X)
-    kept = (f.left(right) @ right.T < f.cutoff).sum()
     true = np.square(X[:, None] - X[None]).sum(-1)
-    assert kept <= (true < 150.0 * 1.001).sum()
+    for basis in (None, leading_directions(X, 100)):
+        f = frame(X, 150.0, basis)
+        right = f.right(X)
+        kept = (f.left(right) @ right.T < f.cutoff).sum()
+        assert kept <= (true < 150.0 * 1.001).sum()
 
 
-def test_pairs_do_not_depend_on_strides_or_writability_of_the_input():
-    base = lattice(60, 20)
-    expected = as_lists(pairs_within(base[::2, ::2].copy(), 40.0, memory_limit=GB))
-    frozen = base[::2, ::2].copy()
-    frozen.flags.writeable = False
-    assert as_lists(pairs_within(frozen, 40.0, memory_limit=GB)) == expected
+@pytest.mark.parametrize(("d", "m"), [(5, 5), (40, 7), (300, 256)])
+def test_directions_are_orthonormal_and_the_widest_comes_first(d, m):
+    X = np.random.default_rng(0).normal(size=(400, d)) * np.linspace(10, 1, d)
+    Q = leading_directions(X, m)
+    assert Q.shape == (d, m)
+    assert pytest.approx(np.eye(m), abs=1e-12) == Q.T @ Q
+    assert np.var(X @ Q, axis=0)[0] == np.var(X @ Q, axis=0).max()
+
+
+@pytest.mark.parametrize("n_axes", [0, 1, 3])
+def test_runs_hold_every_row_once_and_lie_in_their_boxes(n_axes):
+    C = np.random.default_rng(0).normal(size=(1000, 3))[:, :n_axes]
+    runs = cut_into_runs(C, 64)
+    assert sorted(runs.order) == list(range(1000))
+    for b in range(runs.n_runs):
+        rows = C[runs.rows(b)]
+        assert 0 < len(rows) <= 64
+        assert (rows >= runs.low[b]).all()
+        assert (rows <= runs.high[b]).all()
+
+
+def n_filtered(X, cutoff):
+    """Pairs that the filter looks at, counted."""
+    blocks = Blocks.prepare(X, cutoff, p := make_plan(X, cutoff), 1)
+    sizes = np.array([len(p.runs.rows(b)) for b in range(p.runs.n_runs)])
+    near = [p.runs.sq_gaps(b, b) < p.reach for b in range(p.runs.n_runs)]
+    assert len(blocks.right) == len(X)
+    return sum(sizes[b] * sizes[b:][near[b]].sum() for b in range(p.runs.n_runs))
+
+
+def test_work_in_low_dimension_grows_about_as_n():
+    counts = []
+    for n in (8192, 32768):
+        X = np.random.default_rng(0).uniform(size=(n, 2))
+        counts.append(n_filtered(X, 30 / (np.pi * n)))
+    assert counts[1] < 4 * 1.3 * counts[0]
+
+
+def test_few_directions_do_where_the_spectrum_falls_off():
+    rng = np.random.default_rng(0)
+    X = (rng.normal(size=(5000, 400)) / np.arange(1, 401)).astype(np.float32)
+    sq = np.square(X[:500, None] - X[None, :500]).sum(-1)
+    p = make_plan(X, float(np.quantile(sq[sq > 0], 1e-3)))
+    assert p.frame.width < 100
+    assert p.kept < 0.01
 
 
 def test_progress_counts_up_to_its_total():
     seen = []
-    search_blocks(
-        lattice(100, 20),
-        10.0,
-        memory_limit=GB,
-        n_jobs=2,
-        block=10,
-        progress=lambda done, total: seen.append((done, total)),
-    )
-    assert seen == [(i, 10) for i in range(1, 11)]
+    list(in_parallel(str, range(5), 2, lambda done, total: seen.append((done, total))))
+    assert seen == [(i, 5) for i in range(1, 6)]
 
 
-def test_an_exception_from_progress_ends_the_search_at_once():
-    class Stop(Exception):  # noqa: N818
-        pass
-
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_an_exception_from_progress_ends_the_search_at_once(n_jobs):
     calls = []
 
     def stop(done, total):
         calls.append(done)
-        raise Stop
+        raise KeyboardInterrupt
 
-    with pytest.raises(Stop):
-        search_blocks(lattice(500, 20), 10.0, memory_limit=GB, n_jobs=2, block=10, progress=stop)
+    with pytest.raises(KeyboardInterrupt):
+        pairs_within(
+            lattice(500, 20), 10.0, memory_limit=GB, n_jobs=n_jobs, _block=10, progress=stop
+        )
     assert len(calls) == 1
 
 
-@pytest.mark.parametrize("engine", ["tree", "blocks"])
-def test_pairs_beyond_the_memory_limit_are_refused_before_they_are_stored(engine):
+def test_pairs_beyond_the_memory_limit_are_refused_with_a_limit_that_is_enough():
     X = np.random.default_rng(0).normal(size=(6000, 4))
-    with pytest.raises(MemoryLimitError, match="over the memory limit of 100 MB"):
-        pairs_within(X, 4.0, memory_limit=100_000_000, _engine=engine)
-
-
-def test_the_limit_that_the_error_suggests_is_enough_and_the_smaller_sigma_too():
-    X = np.random.default_rng(0).normal(size=(6000, 4))
-    with pytest.raises(MemoryLimitError) as caught:
+    with pytest.raises(MemoryLimitError, match="over the memory limit of 100 MB") as caught:
         pairs_within(X, 4.0, memory_limit=100_000_000)
-    words = str(caught.value)
-    limit = int(words.split("memory_limit='")[1].split("MB'")[0]) * 10**6
-    factor = float(words.split("use at most ")[1].split(" times")[0])
-    assert pairs_within(X, 4.0, memory_limit=limit).n_pairs > 0
-    assert pairs_within(X, 4.0 * factor**2, memory_limit=100_000_000).n_pairs > 0
+    limit = int(str(caught.value).split("memory_limit='")[1].split("MB'")[0]) * 10**6
+    assert pairs_within(X, 4.0, memory_limit=limit).n_pairs > 1_000_000
+
+
+def test_less_memory_changes_the_engine_and_not_the_losses(caplog):
+    X = np.vstack([lattice(100, 30) * 0.01, lattice(5000, 30) * 100])
+    weights = np.ones(len(X), np.int64)
+    seen, losses = [], []
+    for limit in (GB, 60_000_000, 47_000_000):
+        caplog.clear()
+        with caplog.at_level("INFO", logger="crlm"):
+            near = neighbourhood(X, 1.0, 4.0, weights, memory_limit=limit, n_jobs=1)
+        seen.append(caplog.messages[-1].split(":")[0])
+        losses.append(near.L)
+    assert seen[0] == "stored"
+    assert np.array_equal(losses[0], losses[1])
+    assert np.array_equal(losses[0], losses[2])
+
+
+def test_pairs_that_outgrow_the_estimate_are_streamed_instead(caplog):
+    X = np.random.default_rng(0).normal(size=(3000, 20))
+    weights = np.ones(len(X), np.int64)
+    expected = neighbourhood(X, 0.6, 4.0, weights, memory_limit=GB).L
+    with caplog.at_level("INFO", logger="crlm"):
+        near = neighbourhood(X, 0.6, 4.0, weights, memory_limit=50_000_000, _engine="stored")
+    assert "more pairs than expected" in caplog.text
+    assert np.array_equal(near.L, expected)
 
 
 @given(data_sets(max_n=40, dtypes=["float64", "float32"]), st.integers(0, 8))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_first_ball_is_the_lowest_centre_within_the_radius(data, k):
     X, sigma_max, G = data
     X = np.ascontiguousarray(X)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from crlm.errors import InputError, ParameterError
 from crlm.loss import MAX_TOTAL
-from crlm.search import Floats
+from crlm.search import Floats, Weights
 
 # Squares of larger numbers come near the end of float64.
 _MAX_VALUE = 1e150
@@ -146,7 +146,7 @@ def check_points(X: Any, metric: str = "euclidean") -> Floats:
     return _unit_rows(points) if metric == "cosine" else points
 
 
-def check_weights(sample_weight: Any, n: int, G: float) -> NDArray[np.int64] | NDArray[np.float64]:
+def check_weights(sample_weight: Any, n: int, G: float) -> Weights:
     """How many points each row stands for: int64 when they are whole numbers, else float64."""
     try:
         weights = np.ones(n) if sample_weight is None else np.asarray(sample_weight, np.float64)

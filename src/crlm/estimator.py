@@ -18,11 +18,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from crlm import checks, summary
 from crlm.errors import WeakEvidenceWarning
-from crlm.greedy import Cluster, Weights, find_clusters
+from crlm.greedy import Cluster, find_clusters
 from crlm.labels import BACKGROUND
 from crlm.loss import G_PAPER, adaptive_G, sq_cutoff
 from crlm.model import GMMUB
-from crlm.search import Floats, StoredGraph, first_ball, pairs_within
+from crlm.search import Floats, Weights, first_ball, neighbourhood
 from crlm.sigma import SigmaEstimate, suggest_sigma_max
 
 
@@ -53,9 +53,9 @@ class CRLM(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         "cosine" is Euclidean distance after dividing each row by its length; `sigma_max`, the
         centres and the sigmas then refer to the divided rows.
     memory_limit : int or str, default="auto"
-        Bytes, or a size such as "2GB", that a fit may allocate. A fit that needs more is
-        refused before it starts the long part. "auto" is half of the free memory. The labels
-        do not depend on it.
+        Bytes, or a size such as "2GB", that a fit may allocate. With less it takes longer:
+        pairs that do not fit are not stored. "auto" is half of the free memory. The labels do
+        not depend on it.
     n_jobs : int or None, default=None
         Threads. None and -1 use every core. The labels do not depend on it.
     progress : callable or None, default=None
@@ -187,14 +187,15 @@ class CRLM(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             _warn_if_weak(estimate)
         sigma_max = float(sigma_max)
 
-        pairs = pairs_within(
+        near = neighbourhood(
             points,
-            sq_cutoff(sigma_max, d, G),
+            sigma_max,
+            G,
+            weights,
             memory_limit=memory_limit,
             n_jobs=n_jobs,
             progress=progress,
         )
-        near = StoredGraph(pairs, sigma_max, d, G, weights)
         found = find_clusters(
             points, near, sigma_max, weights, accept=lambda ball: ball.size >= min_size
         )

@@ -15,9 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crlm.loss import QUANTUM
-from crlm.search import Floats, Neighbourhood
-
-Weights = NDArray[np.int64] | NDArray[np.float64]
+from crlm.search import Floats, Neighbourhood, Weights
 
 
 class Ball(NamedTuple):

@@ -17,7 +17,7 @@ from scipy import ndimage, signal
 from threadpoolctl import threadpool_limits
 
 from crlm.checks import check_points, check_table
-from crlm.search import Floats
+from crlm.search import Floats, Weights
 
 Evidence = Literal["clear", "moderate", "weak"]
 
@@ -77,7 +77,7 @@ def estimate_sigma(X: ArrayLike) -> SigmaEstimate:
     return suggest_sigma_max(points, np.ones(len(points), dtype=np.int64))
 
 
-def suggest_sigma_max(X: Floats, weights: NDArray[np.int64] | NDArray[np.float64]) -> SigmaEstimate:
+def suggest_sigma_max(X: Floats, weights: Weights) -> SigmaEstimate:
     """Suggest a bandwidth from the distances between at most 4096 rows.
 
     Two cautions beyond the paper. Distances between two clusters make peaks too, so a peak's

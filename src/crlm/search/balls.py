@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from crlm.labels import BACKGROUND
 from crlm.search.distance import Floats, sq_distances_of_pairs
@@ -30,15 +29,14 @@ def first_ball(X: Floats, centers: Floats, sq_cutoff: float) -> NDArray[np.int64
     # One frame for both sides, or the filter's unit and origin would not agree.
     f = frame(np.concatenate([centers, _extremes(X)]), sq_cutoff)
     left = f.left(f.right(centers))
-    with threadpool_limits(limits=1, user_api="blas"):
-        for start in range(0, len(X), _ROWS):
-            rows = X[start : start + _ROWS]
-            i, j = np.nonzero(f.right(rows) @ left.T < f.cutoff)
-            close = sq_distances_of_pairs(rows, i, centers, j) < sq_cutoff
-            i, j = i[close], j[close]
-            # nonzero gives the balls of a row in ascending order: the first one wins.
-            row, first = np.unique(i, return_index=True)
-            found[start + row] = j[first]
+    for start in range(0, len(X), _ROWS):
+        rows = X[start : start + _ROWS]
+        i, j = np.nonzero(f.right(rows) @ left.T < f.cutoff)
+        close = sq_distances_of_pairs(rows, i, centers, j) < sq_cutoff
+        i, j = i[close], j[close]
+        # nonzero gives the balls of a row in ascending order: the first one wins.
+        row, first = np.unique(i, return_index=True)
+        found[start + row] = j[first]
     return found
 
 

@@ -1,111 +1,111 @@
-"""The engine for any dimension: a matrix product per block discards, float64 decides."""
+"""The filter at work: boxes exclude runs of rows, a matrix product excludes pairs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
-from crlm.search.budget import Budget
-from crlm.search.distance import Floats, sq_distances_of_pairs
-from crlm.search.filter import Frame, frame
-from crlm.search.pairs import Found, Pairs, assemble, index_dtype
+from crlm.search.distance import Floats, chunks, sq_distances_of_pairs
+from crlm.search.pairs import Found
+from crlm.search.parallel import in_parallel
+from crlm.search.plan import Plan
 
-Progress = Callable[[int, int], object]
+PANEL = 512  # columns of a product: with 256 rows, half a megabyte, in the cache of a core
 
-BLOCK = 1024  # rows of a block: 4 MB of products, near the size of a core's cache
-
-
-def search_blocks(
-    X: Floats,
-    sq_cutoff: float,
-    *,
-    memory_limit: int,
-    n_jobs: int,
-    progress: Progress | None,
-    block: int,
-) -> Pairs:
-    """All pairs of rows with ``sq_dist < sq_cutoff``, never more than a block of them dense."""
-    n, d = X.shape
-    f = frame(X, sq_cutoff)
-    block = min(block, max(n, 1))
-    itemsize = np.dtype(f.dtype).itemsize
-    workspace = itemsize * (d + 2) * (n + n_jobs * block) + n_jobs * block**2 * (itemsize + 1)
-    budget = Budget(X, sq_cutoff, limit=memory_limit, workspace=workspace + (1 << 24))
-    budget.probe()
-
-    right = f.right(X)
-    found: list[Found] = []
-    starts = range(0, n, block)
-
-    def stripe(start: int) -> list[Found]:
-        return list(_stripe(X, right, f, sq_cutoff, start, block))
-
-    # BLAS gets one thread, because the blocks themselves are spread over threads.
-    with threadpool_limits(limits=1, user_api="blas"):
-        for done, parts in enumerate(_in_parallel(stripe, starts, n_jobs), start=1):
-            for part in parts:
-                budget.add(len(part.i), share=done / len(starts))
-            found += parts
-            if progress is not None:
-                progress(done, len(starts))
-    return assemble(found, n)
+Places = NDArray[np.intp]
 
 
-def _stripe(
-    X: Floats, right: Floats, f: Frame, sq_cutoff: float, start: int, block: int
-) -> Iterator[Found]:
-    """Pairs of the rows from `start` with themselves and all later rows."""
-    n = len(X)
-    left = f.left(right[start : start + block])
-    products = np.empty((len(left), block), dtype=f.dtype)
-    near = np.empty((len(left), block), dtype=bool)
-    for other in range(start, n, block):
-        width = min(block, n - other)
-        V = np.matmul(left, right[other : other + width].T, out=products[:, :width])
-        np.less(V, f.cutoff, out=near[:, :width])
-        i, j = np.nonzero(near[:, :width])
-        if other == start:
-            i, j = i[i < j], j[i < j]
-        if len(i):
-            yield _measure(X, i + start, j + other, sq_cutoff)
+@dataclass(frozen=True)
+class Blocks:
+    """Rows made ready for the filter. A *place* is a position in the order of the runs."""
+
+    X: Floats
+    sq_cutoff: float
+    plan: Plan
+    right: Floats  # (n, width) right side of the product, by place
+
+    @staticmethod
+    def workspace(plan: Plan, n_jobs: int) -> int:
+        """Bytes that the rows and the products of all threads take."""
+        n, itemsize = len(plan.runs.order), np.dtype(plan.frame.dtype).itemsize
+        tiles = n_jobs * PANEL * 256 * (itemsize + 64)
+        return n * (itemsize * plan.frame.width + 40) + tiles + (1 << 24)
+
+    @classmethod
+    def prepare(cls, X: Floats, sq_cutoff: float, plan: Plan, n_jobs: int) -> Blocks:
+        """Transform all rows."""
+        f, runs = plan.frame, plan.runs
+        right = f.empty(len(X))
+
+        def fill(part: slice) -> None:
+            right[part] = f.right(X.take(runs.order[part], axis=0))
+
+        for _ in in_parallel(fill, list(chunks(*X.shape)), n_jobs):
+            pass
+        return cls(X, sq_cutoff, plan, right)
+
+    def later_pairs(self, b: int) -> Iterator[tuple[Places, Places]]:
+        """Candidate pairs, as places, of run b with itself and all later runs, each once."""
+        near = b + np.flatnonzero(self.plan.runs.sq_gaps(b, b) < self.plan.reach)
+        for i, j in self._near_pairs(b, self._panels(near)):
+            later = i < j
+            yield i[later], j[later]
+
+    def pairs_with(self, b: int, places: Places) -> Iterator[tuple[Places, Places]]:
+        """Candidate pairs of run b with some places, ascending, anywhere."""
+        near = self.plan.runs.sq_gaps(b, 0) < self.plan.reach
+        if len(places) == len(self.X) and near.all():
+            columns = self._panels(np.arange(len(near)))
+        else:
+            columns = _cut(places[near[places // self.plan.runs.size]])
+        for i, j in self._near_pairs(b, columns):
+            other = i != j
+            yield i[other], j[other]
+
+    def measure(self, i: Places, j: Places) -> Found:
+        """Keep the candidates that really are closer than the radius, by row number."""
+        i, j = self.plan.runs.order[i], self.plan.runs.order[j]
+        sq_dist = sq_distances_of_pairs(self.X, i, self.X, j)
+        close = sq_dist < self.sq_cutoff
+        return Found(i[close], j[close], sq_dist[close])
+
+    def _near_pairs(
+        self, b: int, panels: Iterator[slice | Places]
+    ) -> Iterator[tuple[Places, Places]]:
+        """Pairs that pass the filter, of run b with the places of some panels."""
+        f, size = self.plan.frame, self.plan.runs.size
+        start = b * size
+        left = f.left(self.right[start : start + size])
+        # One tile for all panels: nothing of this size is allocated in the loop.
+        products = np.empty(len(left) * PANEL, dtype=f.dtype)
+        near = np.empty(len(left) * PANEL, dtype=bool)
+        for places in panels:
+            panel = self.right[places]
+            shape, cells = (len(left), len(panel)), len(left) * len(panel)
+            V = np.matmul(left, panel.T, out=products[:cells].reshape(shape))
+            at = np.flatnonzero(np.less(V, f.cutoff, out=near[:cells].reshape(shape)))
+            if len(at):
+                i, j = np.divmod(at, len(panel))
+                yield i + start, j + places.start if isinstance(places, slice) else places[j]
+
+    def _panels(self, near: Places) -> Iterator[slice | Places]:
+        """Places of some runs, ascending, a panel at a time."""
+        size, n = self.plan.runs.size, len(self.X)
+        groups = np.split(near, np.flatnonzero(np.diff(near) > 1) + 1)
+        if len(near) * size >= len(groups) * PANEL / 2:
+            for group in groups:
+                stop = min((int(group[-1]) + 1) * size, n)
+                for at in range(int(group[0]) * size, stop, PANEL):
+                    yield slice(at, min(at + PANEL, stop))
+        else:
+            # Many short groups: gather them, so that a product is worth its call.
+            places = (near[:, None] * size + np.arange(size)).ravel()
+            yield from _cut(places[places < n])
 
 
-def _measure(X: Floats, i: NDArray[np.intp], j: NDArray[np.intp], sq_cutoff: float) -> Found:
-    """Keep the candidate pairs that really are closer than the radius."""
-    sq_dist = sq_distances_of_pairs(X, i, X, j)
-    close = sq_dist < sq_cutoff
-    dtype = index_dtype(len(X))
-    return Found(i[close].astype(dtype), j[close].astype(dtype), sq_dist[close])
-
-
-def _in_parallel(
-    work: Callable[[int], list[Found]], items: range, n_jobs: int
-) -> Iterator[list[Found]]:
-    """Results of `work` as they finish; on any exception nothing is left running.
-
-    Only a few items are handed out at a time, so that an interrupt or a broken budget does
-    not wait for the rest.
-    """
-    if n_jobs == 1:
-        yield from map(work, items)
-        return
-    queue = iter(items)
-    with ThreadPoolExecutor(n_jobs, thread_name_prefix="crlm") as pool:
-        running: set[Future[list[Found]]] = set()
-        try:
-            while True:
-                for item in queue:
-                    running.add(pool.submit(work, item))
-                    if len(running) > n_jobs:
-                        break
-                if not running:
-                    return
-                finished, running = wait(running, return_when=FIRST_COMPLETED)
-                for future in finished:
-                    yield future.result()
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)
+def _cut(places: Places) -> Iterator[Places]:
+    for at in range(0, len(places), PANEL):
+        yield places[at : at + PANEL]

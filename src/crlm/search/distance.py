@@ -19,8 +19,11 @@ def sq_distances(A: Floats, B: Floats) -> NDArray[np.float64]:
     axis adds in an order that depends on d alone, so the same two rows give the same bits in
     every engine, block and thread; ``einsum`` or a matrix product would not.
     """
-    diff = np.subtract(A, B, dtype=np.float64)
-    result: NDArray[np.float64] = np.square(diff, out=diff).sum(axis=-1)
+    # Converting before subtracting is exact, and twice as fast as a subtraction that converts.
+    diff = A.astype(np.float64)
+    diff -= B.astype(np.float64, copy=False)
+    diff *= diff
+    result: NDArray[np.float64] = diff.sum(axis=-1)
     return result
 
 
@@ -30,7 +33,7 @@ def sq_distances_of_pairs(
     """Squared distances between ``X[i]`` and ``Y[j]``, a cache-sized chunk at a time."""
     out = np.empty(len(i), dtype=np.float64)
     for part in chunks(len(i), X.shape[1]):
-        out[part] = sq_distances(X[i[part]], Y[j[part]])
+        out[part] = sq_distances(X.take(i[part], axis=0), Y.take(j[part], axis=0))
     return out
 
 

@@ -1,20 +1,27 @@
-r"""A cheap lower bound on squared distances, as one matrix product.
+r"""A cheap lower bound on squared distances, as one matrix product of few columns.
 
 The filter may only *discard* pairs: whatever it keeps is measured again in float64 by
-:mod:`crlm.search.distance`. Its error is folded into the norms so that discarding is safe.
+:mod:`crlm.search.distance`. It works on *coordinates*: rows are centred, divided by a power of
+two near R and, where that tells most pairs apart, reduced to their components along m
+orthonormal directions and the length of what is left,
 
-With rows centred and divided by a power of two near R, and
-``s_a = (1 - gamma) * |a|**2``, one product of the rows ``[-2a, s_a, 1]`` and ``[b, 1, s_b]``
-gives
+.. math:: c(a) = (q_1 a, \dots, q_m a, \; |a - Q Q^T a|).
 
-.. math:: V = s_a + s_b - 2ab = |a - b|^2 - \gamma(|a|^2 + |b|^2) + \text{rounding}.
+No distance grows by this: a projection shortens, and two lengths differ by no more than the
+vectors do. And ``|c(a)| = |a|``. With ``s_a = (1 - gamma) * |a|**2``, one product of the rows
+``[-2c, s, 1]`` and ``[c, 1, s]`` gives
 
-Rounding, for m columns and unit roundoff u: the coordinates, u each, move ``2ab`` by at most
-``(2u + u^2)(|a|^2 + |b|^2)``; the two norms by ``u`` times their sum; and a sum of m products
-in any order, fused or not, by ``gamma_m * (2|a||b| + s_a + s_b)`` with
-``gamma_m = m u / (1 - m u)`` (Higham, Accuracy and Stability, 3.1), at most
-``2 gamma_m (|a|^2 + |b|^2)``. So ``gamma = 2 gamma_m + 8u`` makes V a lower bound on the true
-squared distance, and ``V >= cutoff`` proves that a pair is too far.
+.. math:: V = s_a + s_b - 2 c_a c_b = |c_a - c_b|^2 - \gamma(|a|^2 + |b|^2) + \text{rounding}.
+
+Rounding, for w columns in all and unit roundoff u: the coordinates, u each, move ``2 c_a c_b``
+by at most ``(2u + u^2)(|a|^2 + |b|^2)``; the norms by ``u`` times their sum; a sum of w products
+in any order, fused or not, by ``gamma_w (2|a||b| + s_a + s_b)`` with
+``gamma_w = w u / (1 - w u)`` (Higham, Accuracy and Stability, 3.1), so by at most
+``2 gamma_w (|a|^2 + |b|^2)``. The length of the rest comes from a difference of squares that is
+right to ``eps |a|^2`` with ``eps = 4 (d + w) 2**-53``; it is off by at most ``sqrt(eps) |a|``,
+and the squared distance with it by ``(4 sqrt(eps) + 2 eps)(|a|^2 + |b|^2)``. So
+``gamma = 2 gamma_w + 8u + 8 sqrt(eps)`` makes V a lower bound on the true squared distance, and
+``V >= cutoff`` proves that a pair is too far.
 """
 
 from __future__ import annotations
@@ -26,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crlm.errors import InputError
-from crlm.search.distance import Floats, chunks
+from crlm.search.distance import Floats
 
 _MAX_FLOAT32_NORM = 2.0**50  # in units of R; squares stay far below float32's 2**127
 _MAX_FLOAT64_NORM = 2.0**500
@@ -34,37 +41,66 @@ _N_CENTRE_ROWS = 1001
 
 
 class Frame(NamedTuple):
-    """Where the filter puts the origin and the unit, and how far its numbers can be trusted."""
+    """Origin, unit and directions of the filter, and how far its numbers can be trusted."""
 
     center: NDArray[np.float64]  # (d,)
     exponent: int  # rows are divided by 2**exponent, which is near R
+    basis: NDArray[np.float64] | None  # (d, m), orthonormal columns; None keeps every column
     dtype: type[np.float32] | type[np.float64]
     gamma: float
     cutoff: float  # pairs with V at or above it are too far
+    norm: float  # no row is longer, in these units
+    sq_cutoff: float  # in the units of the data
 
-    def right(self, X: Floats, out: Floats | None = None) -> Floats:
-        """Rows ``[b, 1, s_b]`` of the product, (n, d + 2)."""
-        n, d = X.shape
-        if out is None:
-            out = np.empty((n, d + 2), dtype=self.dtype)
-        for part in chunks(n, d):
-            b = np.ldexp(np.subtract(X[part], self.center, dtype=np.float64), -self.exponent)
-            out[part, :d] = b
-            out[part, d] = 1.0
-            out[part, d + 1] = (1.0 - self.gamma) * np.square(b, out=b).sum(axis=1)
+    @property
+    def width(self) -> int:
+        """Columns of the product."""
+        return _width(len(self.center), self.basis)
+
+    def along(self, basis: NDArray[np.float64] | None) -> Frame:
+        """The same origin and unit with other directions."""
+        return _finish(self.center, self.exponent, self.norm, self.sq_cutoff, basis)
+
+    def empty(self, n: int) -> Floats:
+        """Room for `n` rows of the product."""
+        if self.dtype is np.float32:
+            return np.empty((n, self.width), dtype=np.float32)
+        return np.empty((n, self.width), dtype=np.float64)
+
+    def coordinates(self, X: Floats) -> NDArray[np.float64]:
+        """Coordinates of the rows, (n, m + 1), or (n, d) without a basis."""
+        a = np.subtract(X, self.center, dtype=np.float64)
+        a *= math.ldexp(1.0, -self.exponent)
+        if self.basis is None:
+            return a
+        m = self.basis.shape[1]
+        out = np.empty((len(X), m + 1))
+        np.matmul(a, self.basis, out=out[:, :m])
+        sq_rest = np.square(a, out=a).sum(axis=1) - np.square(out[:, :m]).sum(axis=1)
+        out[:, m] = np.sqrt(np.maximum(sq_rest, 0.0))
+        return out
+
+    def right(self, X: Floats) -> Floats:
+        """Rows ``[c, 1, s]`` of the product."""
+        c = self.coordinates(X)
+        w = c.shape[1]
+        out = self.empty(len(X))
+        out[:, :w] = c
+        out[:, w] = 1.0
+        out[:, w + 1] = (1.0 - self.gamma) * np.square(c, out=c).sum(axis=1)
         return out
 
     def left(self, right: Floats) -> Floats:
-        """Rows ``[-2a, s_a, 1]``, made from the rows ``[a, 1, s_a]``."""
+        """Rows ``[-2c, s, 1]``, made from the rows ``[c, 1, s]``."""
         left = np.empty_like(right)
         np.multiply(right[:, :-2], -2.0, out=left[:, :-2])
         left[:, -2], left[:, -1] = right[:, -1], right[:, -2]
         return left
 
 
-def frame(X: Floats, sq_cutoff: float) -> Frame:
+def frame(X: Floats, sq_cutoff: float, basis: NDArray[np.float64] | None = None) -> Frame:
     """Choose origin, unit and precision for filtering the rows of `X` at one cutoff."""
-    center = _middle(X)
+    center = middle(X)
     exponent = math.frexp(math.sqrt(sq_cutoff))[1]
     norm = _largest_norm(X, center, exponent)
     if norm > _MAX_FLOAT64_NORM:
@@ -75,28 +111,44 @@ def frame(X: Floats, sq_cutoff: float) -> Frame:
         )
         raise InputError(msg)
 
-    m = X.shape[1] + 2
-    single = norm < _MAX_FLOAT32_NORM and m * 2.0**-24 < 0.01
+    return _finish(center, exponent, norm, sq_cutoff, basis)
+
+
+def _finish(
+    center: NDArray[np.float64],
+    exponent: int,
+    norm: float,
+    sq_cutoff: float,
+    basis: NDArray[np.float64] | None,
+) -> Frame:
+    d = len(center)
+    w = _width(d, basis)
+    single = norm < _MAX_FLOAT32_NORM and w * 2.0**-24 < 0.01
     u = 2.0**-24 if single else 2.0**-53
-    gamma = 2.0 * m * u / (1.0 - m * u) + 8.0 * u
+    gamma = 2.0 * w * u / (1.0 - w * u) + 8.0 * u
+    if basis is not None:
+        gamma += 8.0 * math.sqrt(4.0 * (d + w) * 2.0**-53)
 
     # The measured distance is itself rounded, by less than (d + 2) * 2**-53, and products of
     # denormal numbers lose an absolute 2**-149; both are paid for here.
-    cutoff = math.ldexp(sq_cutoff, -2 * exponent) * (1.0 + (m + 2) * 2.0**-52) + 2.0**-60
+    cutoff = math.ldexp(sq_cutoff, -2 * exponent) * (1.0 + (d + 4) * 2.0**-52) + 2.0**-60
     if single:
         cutoff = float(np.nextafter(np.float32(cutoff), np.float32(np.inf)))
-    return Frame(center, exponent, np.float32 if single else np.float64, gamma, cutoff)
+    dtype = np.float32 if single else np.float64
+    return Frame(center, exponent, basis, dtype, gamma, cutoff, norm, sq_cutoff)
 
 
-def _middle(X: Floats) -> NDArray[np.float64]:
+def middle(X: Floats) -> NDArray[np.float64]:
     """Coordinatewise median of up to a thousand rows: one huge outlier does not move it."""
     step = -(-len(X) // _N_CENTRE_ROWS)
     return np.median(np.asarray(X[::step], dtype=np.float64), axis=0)
 
 
+def _width(d: int, basis: NDArray[np.float64] | None) -> int:
+    return (d if basis is None else basis.shape[1] + 1) + 2
+
+
 def _largest_norm(X: Floats, center: NDArray[np.float64], exponent: int) -> float:
-    largest = 0.0
-    for part in chunks(*X.shape):
-        diff = np.ldexp(np.subtract(X[part], center, dtype=np.float64), -exponent)
-        largest = max(largest, float(np.abs(diff).max(initial=0.0)))
-    return largest * math.sqrt(X.shape[1])
+    """Half the diagonal of a cube around the data, which bounds every norm."""
+    reach = max(np.abs(X.min(axis=0) - center).max(), np.abs(X.max(axis=0) - center).max())
+    return math.ldexp(float(reach), -exponent) * math.sqrt(len(center))

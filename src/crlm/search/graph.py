@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crlm.loss import fixed_point, robust_loss
-from crlm.search.pairs import Pairs
+from crlm.search.pairs import Pairs, Weights, weigh
 
 
 class Neighbourhood(Protocol):
@@ -44,7 +44,7 @@ class StoredGraph:
         sigma_max: float,
         d: int,
         G: float,
-        weights: NDArray[np.int64] | NDArray[np.float64],
+        weights: Weights,
     ) -> None:
         self._pairs, self._sigma_max, self._d, self._G = pairs, sigma_max, d, G
         self._weights = weights
@@ -88,15 +88,3 @@ class StoredGraph:
 
 
 _ROWS = 1 << 14
-
-
-def weigh(
-    loss: NDArray[np.int64], weights: NDArray[np.int64] | NDArray[np.float64]
-) -> NDArray[np.int64]:
-    """Loss of a row that stands for `weights` points, again in whole quanta.
-
-    Whole weights multiply exactly, so that a weight of 3 is the same as three copies.
-    """
-    if np.issubdtype(weights.dtype, np.integer):
-        return np.asarray(loss * weights, dtype=np.int64)
-    return np.rint(loss * weights).astype(np.int64)

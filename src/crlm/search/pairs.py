@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+Weights = NDArray[np.int64] | NDArray[np.float64]
+
 
 class Found(NamedTuple):
     """Some pairs ``i < j`` with their squared distances, as an engine finds them."""
@@ -66,3 +68,13 @@ def assemble(found: list[Found], n: int) -> Pairs:
     graph = sparse.coo_array((sq_dist, (row, col)), shape=(n, n)).tocsr()
     graph.sort_indices()
     return Pairs(graph.indptr.astype(np.int64), graph.indices, graph.data)
+
+
+def weigh(loss: NDArray[np.int64], weights: Weights) -> NDArray[np.int64]:
+    """Loss of a row that stands for `weights` points, again in whole quanta.
+
+    Whole weights multiply exactly, so that a weight of 3 is the same as three copies.
+    """
+    if np.issubdtype(weights.dtype, np.integer):
+        return np.asarray(loss * weights, dtype=np.int64)
+    return np.rint(loss * weights).astype(np.int64)

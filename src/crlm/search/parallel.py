@@ -1,0 +1,49 @@
+"""Work spread over threads, one item after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from typing import TypeVar
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+Progress = Callable[[int, int], object]
+
+
+def in_parallel(
+    work: Callable[[T], R], items: Sequence[T], n_jobs: int, progress: Progress | None = None
+) -> Iterator[R]:
+    """Results of `work` as they finish; on any exception nothing is left running.
+
+    Only a few items are handed out at a time, so that an interrupt or a broken budget does
+    not wait for the rest. `progress` is called in the caller's thread; what it raises ends
+    the work.
+    """
+    for done, result in enumerate(_results(work, items, n_jobs), start=1):
+        yield result
+        if progress is not None:
+            progress(done, len(items))
+
+
+def _results(work: Callable[[T], R], items: Sequence[T], n_jobs: int) -> Iterator[R]:
+    if n_jobs == 1:
+        yield from map(work, items)
+        return
+    queue = iter(items)
+    with ThreadPoolExecutor(n_jobs, thread_name_prefix="crlm") as pool:
+        running: set[Future[R]] = set()
+        try:
+            while True:
+                for item in queue:
+                    running.add(pool.submit(work, item))
+                    if len(running) > 2 * n_jobs:
+                        break
+                if not running:
+                    return
+                finished, running = wait(running, return_when=FIRST_COMPLETED)
+                for future in finished:
+                    yield future.result()
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
