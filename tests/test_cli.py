@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import errno
 import json
+import logging
 import os
 import pty
+import shlex
 import signal
 import subprocess
 import sys
@@ -224,6 +226,125 @@ def test_dropped_rows_are_background_and_rows_stay_aligned(run, toy):
     assert json.loads(out)["dropped"] == 4
 
 
+def test_cosine_drops_rows_of_zeros_on_demand(run, toy):
+    X = toy[0].copy()
+    X[[3, 9]] = 0
+    X[5, 2] = np.nan
+    np.save("emb.npy", X)
+    flags = ["--metric", "cosine", "-s", "0.05", "--drop-invalid"]
+    _, out, _ = run("fit", "emb.npy", *flags, "-o", "l.npy")
+    assert "  dropped     3 rows with NaN, inf or only zeros (label −1)\n" in out
+    labels, rest = np.load("l.npy"), np.delete(np.arange(800), [3, 5, 9])
+    assert (labels[[3, 5, 9]] == -1).all()
+    model = crlm.CRLM(0.05, metric="cosine").fit(X[rest])
+    np.testing.assert_array_equal(labels[rest], model.labels_)
+    _, out, _ = run("fit", "emb.npy", "-s", "1", "--drop-invalid")
+    assert "  dropped     1 row with NaN or inf (label −1)\n" in out
+
+
+def test_any_number_of_clusters_may_be_asked_for(run):
+    run("fit", "toy.npy", "-q", "-o", "a.npy")
+    assert run("fit", "toy.npy", "-q", "-k", "9" * 23, "-o", "b.npy") == (0, "", "")
+    np.testing.assert_array_equal(np.load("a.npy"), np.load("b.npy"))
+
+
+def test_background_is_expected_only_beside_clusters(run):
+    np.save("pair.npy", [[0.0], [0.1], [50.0]])
+    assert "  background  1 row (33.3 %)  — expected: CRLM" in run("fit", "pair.npy", "-s", 1)[1]
+    assert "  background  0 rows (0.0 %)\n" in run("fit", "pair.npy", "-s", 99)[1]
+    assert "  background  3 rows (100.0 %)\n" in run("fit", "pair.npy", "-s", 0.01)[1]
+
+
+def test_sizes_have_thousands_separators(run):
+    np.save("many.npy", np.append(np.tile([0.0, 0.1], 1000), [900.0])[:, None])
+    assert "  0  2,000  " in run("fit", "many.npy", "-s", 1)[1]
+
+
+@pytest.mark.parametrize("given", [["-s", "0.01"], ["-s0.01"], ["--sigma-max", "0.01"]])
+def test_after_no_cluster_a_wider_bandwidth_is_next(run, given):
+    _, _, err = run("fit", *given, "toy.npy", "-k", "3")
+    assert err.endswith("Next:  crlm fit toy.npy -k 3 --sigma-max 0.02\n")
+    assert "labels" not in err
+
+
+def test_next_names_files_that_are_free(run):
+    Path("labels.csv").touch()
+    assert run("fit", "toy.npy")[2] == "Next:  crlm fit toy.npy -o labels-2.csv\n"
+    Path("labels-2.csv").touch()
+    assert run("sample", "x.npy", "-n", 9)[2].endswith("crlm fit x.npy -o labels-3.csv\n")
+
+
+def test_verbose_tells_how_the_engine_does_it(run):
+    expected = run("fit", "toy.npy", "-q", "-o", "-")[1]
+    log = logging.getLogger("crlm")
+    before = log.level, list(log.handlers)
+    code, out, err = run("fit", "toy.npy", "-q", "-v", "-o", "-")
+    assert (code, out) == (0, expected)
+    assert err.strip()
+    assert (log.level, log.handlers) == before
+
+
+def test_verbose_shows_info_and_no_less(run, monkeypatch):
+    def log_and_fit(self, X):
+        log = logging.getLogger("crlm")
+        log.info("chose %s", "the way")
+        log.debug("a detail")
+        log.warning("a doubt")
+        return fit(self, X)
+
+    fit = crlm.CRLM.fit
+    monkeypatch.setattr(crlm.CRLM, "fit", log_and_fit)
+    lines = run("fit", "toy.npy", "-v")[2].splitlines()
+    assert lines[:2] == ["chose the way", "a doubt"]
+    assert "a detail" not in lines
+    assert "chose the way" not in run("fit", "toy.npy")[2]
+
+
+def test_vectors_that_were_chosen_are_named(run, toy):
+    pd.DataFrame({"name": "a", "emb": list(toy[0]), "w": 1.0}).to_parquet("x.parquet")
+    note = (
+        "note: x.parquet: the rows are the vectors of column 'emb'; left out 'name', 'w'\n"
+        "Next:  crlm fit x.parquet -o labels.csv\n"
+    )
+    assert run("fit", "x.parquet")[2] == note
+    assert run("fit", "x.parquet", "-q") == (0, "", "")
+    _, out, err = run("fit", "x.parquet", "--json")
+    assert (json.loads(out)["columns"], json.loads(out)["vector"]) == (None, "emb")
+    assert err == note.splitlines(keepends=True)[0]
+    _, out, err = run("info", "x.parquet")
+    assert err == note.splitlines(keepends=True)[0]
+    assert "\nvectors  of column emb\n" in out
+    assert json.loads(run("info", "x.parquet", "--json")[1])["vector"] == "emb"
+
+
+def test_columns_that_were_used_are_in_json(run):
+    Path("rows.csv").write_text("x,y\n1,2\n3,4\n")
+    record = json.loads(run("fit", "rows.csv", "-s", 1, "--json")[1])
+    assert (record["columns"], record["vector"]) == (["x", "y"], None)
+
+
+def test_row_numbers_as_coordinate_are_a_warning(run):
+    Path("rows.csv").write_text("id,x,y\n1,2,3\n2,4,6\n")
+    words = (
+        "warning: rows.csv: column 'id' seems to number the rows, but is used as a coordinate. "
+        "Leave it out: --columns x,y\n"
+    )
+    assert words in run("fit", "rows.csv", "-s", 1)[2]
+    assert run("info", "rows.csv")[2] == words
+    assert run("info", "rows.csv", "--columns", "x,y")[2] == ""
+
+
+def test_header_is_what_one_says_it_is(run):
+    Path("years.csv").write_text("2020,2021,2022\n1.5,2,3\n4,5,1\n")
+    _, out, err = run("info", "years.csv")
+    assert "years.csv  3 × 3 float64" in out
+    assert "warning: years.csv: the first line (2020, 2021, 2022) was read as data." in err
+    _, out, err = run("info", "years.csv", "--header")
+    assert ("years.csv  2 × 3 float64" in out, err) == (True, "")
+    assert "columns  2020, 2021, 2022\n" in out
+    assert json.loads(run("fit", "years.csv", "-s", 1, "--json", "--no-header")[1])["n"] == 3
+
+
 def test_many_clusters_are_cut_in_the_table_but_not_in_json(run):
     points = np.repeat(np.arange(25.0) * 100, 3)[:, None] + np.tile([0, 0.1, 0.2], 25)[:, None]
     np.save("many.npy", points)
@@ -284,6 +405,9 @@ def test_streams_without_greek_get_plain_letters():
     assert b"sigma_max" in done.stdout
     assert b"sigma-hat" in done.stdout
     assert b"?" not in done.stdout
+    head, *rows = (line for line in done.stdout.splitlines()[3:] if b"background" not in line)
+    assert {len(line) for line in rows} == {len(head)}
+    assert head.endswith(b"  loss  nearest other centre (/ sqrt 2d)")
 
 
 def test_bar_is_drawn_on_a_terminal_only():
@@ -311,15 +435,28 @@ ERRORS = {
     "unknown flag": ("fit toy.npy --sigmax 1", 2, "No such option '--sigmax'"),
     "no data": ("fit", 2, "Missing argument 'DATA'. Try 'crlm fit --help'."),
     "sigma text": ("fit toy.npy -s x", 2, "'x' is neither 'auto' nor a number."),
-    "sigma": ("fit toy.npy -s -1", 2, "--sigma-max must be a positive number or 'auto', got -1.0"),
+    "sigma": (
+        "fit toy.npy -s -1",
+        2,
+        "--sigma-max must be a positive number (1e-150 to 1e150) or 'auto', got -1.0",
+    ),
     "sigma nan": ("fit toy.npy -s nan", 2, "--sigma-max must be a positive number"),
     "G": ("fit toy.npy -G 1", 2, "G must be a number greater than 1"),
-    "k": ("fit toy.npy -k 0", 2, "--max-clusters must be a whole number of at least 1, got 0"),
+    "k": (
+        "fit toy.npy -k 0",
+        2,
+        "--max-clusters must be a whole number of at least 1, got 0. "
+        "Leave it out to take as many as there are.",
+    ),
     "m": ("fit toy.npy -m 0", 2, "--min-cluster-size must be a whole number"),
-    "threads": ("fit toy.npy --threads 0", 2, "--threads must be a whole number"),
+    "threads": (
+        "fit toy.npy --threads 0",
+        2,
+        "--threads must be a whole number of at least 1, got 0. Leave it out to use every core.",
+    ),
     "metric": ("fit toy.npy --metric l1", 2, "'l1' is not one of 'euclidean', 'cosine'"),
     "memory text": ("fit toy.npy --memory lots", 2, "--memory must be 'auto', a number of bytes"),
-    "memory": ("fit toy.npy --memory 1KB", 5, "--memory of"),
+    "memory": ("fit toy.npy --memory 1KB", 5, "over the memory limit of 0 MB. Pass --memory "),
     "missing": ("fit tyo.npy", 3, "no such file: tyo.npy. Did you mean toy.npy?"),
     "folder": ("fit .", 3, ". is a folder. Give one file: .npy, .npz, .csv, .tsv, .parquet."),
     "suffix": ("fit notes.txt", 3, "notes.txt: cannot read '.txt' files. Supported: .npy"),
@@ -335,6 +472,32 @@ ERRORS = {
         "rows.csv has text in column 'name' (line 2: 'bob'). Take the numeric ones: --columns x,y",
     ),
     "too large": ("fit large.npy", 3, "Divide X by a constant"),
+    "too large where": (
+        "fit large.npy",
+        3,
+        "error: large.npy has a value of 1e+200 (row 0); squares",
+    ),
+    "too large after dropped rows": (
+        "fit late.npy --drop-invalid",
+        3,
+        "error: late.npy has a value of 1e+200 (row 3); squares",
+    ),
+    "backwards": ("fit toy.npy --columns 5:2", 3, "toy.npy: the columns 5:2 run backwards; '5'"),
+    "column twice": ("fit toy.npy --columns 0,1,1", 3, "--columns 0,1,1 takes '1' twice."),
+    "header": ("fit toy.npy --header", 3, "--header is about .csv and .tsv files, but toy.npy is"),
+    "link": ("fit link.npy", 3, "link.npy is a link to gone.npy, which does not exist."),
+    "zeros": (
+        "fit zeros.npy --metric cosine",
+        3,
+        "zeros.npy has 1 row of only zeros (first: 2). --metric cosine needs a direction, and "
+        "zeros have none. Drop them with --drop-invalid",
+    ),
+    "nothing but zeros": (
+        "fit none.npy --metric cosine --drop-invalid",
+        3,
+        "none.npy: every one of the 4 rows has NaN, inf or only zeros.",
+    ),
+    "long name": ("fit toy.npy -o " + "x" * 300 + ".csv", 2, ".csv: File name too long"),
     "exists": ("fit toy.npy -o notes.csv", 2, "notes.csv exists. Replace it with --force"),
     "twice": ("fit toy.npy -o l.csv -o ./l.csv", 2, "l.csv is named twice as output"),
     "itself": ("fit toy.npy -o toy.npy --force", 2, "toy.npy is the data itself; labels would"),
@@ -348,6 +511,12 @@ ERRORS = {
     "sample same": ("sample x.npy --labels x.npy", 2, "x.npy is named twice as output"),
     "sample list": ("sample x.npy --sigmas 1,a", 2, "'1,a' is not a list of numbers"),
     "sample k": ("sample x.npy -k 1 --sigmas 1,2", 2, "-k 1 is less than the 2 values"),
+    "sample nothing": (
+        "sample x.npy -n 0",
+        2,
+        "Invalid value for '-n': 0 is not in the range x>=1",
+    ),
+    "sample less": ("sample x.npy -k -1", 2, "Invalid value for '-k': -1 is not in the range x>=0"),
     "sample seed": ("sample x.npy --seed -1", 2, "-1 is not in the range x>=0"),
     "sample weights": ("sample x.npy --weights 0.9,0.9", 2, "weights"),
     "sample narrow": ("sample x.npy --D 5", 2, "D"),
@@ -366,6 +535,10 @@ def test_error_is_a_sentence_with_its_exit_code(run, folder, case):
     np.save("nan.npy", BROKEN)
     np.save("all.npy", BROKEN[2:])
     np.save("large.npy", np.full((5, 2), 1e200))
+    np.save("late.npy", [[np.nan, 1], [1, 1], [1, np.inf], [1e200, 1]])
+    np.save("zeros.npy", [[0, 1], [1, 0], [0, 0]])
+    np.save("none.npy", np.zeros((4, 2)))
+    Path("link.npy").symlink_to("gone.npy")
     before = names_in(folder)
     line, expected, words = ERRORS[case]
     code, out, err = run(*line.split())
@@ -374,6 +547,29 @@ def test_error_is_a_sentence_with_its_exit_code(run, folder, case):
     assert (code, out) == (expected, "")
     assert err.count("\n") == 1
     assert names_in(folder) == before
+
+
+@pytest.mark.parametrize(
+    "argv", [["fit", ""], ["info", ""], ["sample", ""], ["fit", "toy.npy", "-o", ""]]
+)
+def test_empty_name_is_wrong_usage(run, folder, argv):
+    code, out, err = run(*argv)
+    assert (code, out) == (2, "")
+    assert "the name of the file is empty. Try 'crlm" in err
+    assert names_in(folder) == ["toy.npy"]
+
+
+def test_file_without_permission_is_unusable_data(run, monkeypatch):
+    # Root may read anything, so the answers of the system are put in its mouth.
+    def refuse(*_, **__):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    Path("x.csv").write_text("1,2\n3,4\n")
+    monkeypatch.setattr(os, "access", lambda *_, **__: False)
+    monkeypatch.setattr(Path, "open", refuse)
+    expected = (3, "", "error: cannot read x.csv: Permission denied\n")
+    assert run("fit", "x.csv") == expected
+    assert run("info", "x.csv") == expected
 
 
 def test_debug_shows_the_traceback(capsys):
@@ -420,6 +616,31 @@ def test_full_disk_keeps_the_old_file(run, folder, monkeypatch):
     assert names_in(folder) == ["l.csv", "toy.npy"]
 
 
+def test_second_file_that_fails_takes_the_first_with_it(run, folder, monkeypatch):
+    def fail(file, labels):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setitem(tables.LABEL_WRITERS, ".csv", fail)
+    for argv in (["fit", "toy.npy", "-o", "ok.npy", "-o", "m.csv"], ["sample", "x.npy"]):
+        more = ["--labels", "m.csv"] if argv[0] == "sample" else []
+        code, _, err = run(*argv, *more)
+        assert code == 5
+        assert err == "error: disk full while writing m.csv. Nothing was changed; make room.\n"
+        assert names_in(folder) == ["toy.npy"]
+
+
+def test_limit_on_the_size_of_files_is_a_full_disk(folder):
+    for line, words in {
+        "fit toy.npy -q -o l.csv": "error: cannot write l.csv: File too large for the limit of "
+        "this shell or disk (ulimit -f). Nothing was changed.\n",
+        "fit toy.npy -q -o - > out": "error: file too large (ulimit -f) while writing to the "
+        "standard output.\n",
+    }.items():
+        done = in_shell(f"ulimit -f 1; {PROGRAM} {line}")
+        assert (done.returncode, done.stderr) == (5, words)
+    assert names_in(folder) == ["out", "toy.npy"]
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
 @pytest.mark.parametrize("flags", [[], ["-o", "-"], ["--json"]])
 def test_full_disk_behind_stdout(flags):
@@ -451,7 +672,71 @@ def test_reader_that_leaves_early_is_no_error():
     assert (done.returncode, done.stderr) == (141, "")
 
 
+PROGRAM = f"exec {shlex.quote(sys.executable)} -m crlm"
+
+
+def in_shell(line):
+    return subprocess.run(
+        ["sh", "-c", line], capture_output=True, text=True, env=environment(), check=False
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("fit toy.npy -v -o l.npy", 0),
+        ("fit toy.npy -o l.npy -o -", 0),
+        ("fit tyo.npy --debug", 3),
+        ("fit", 2),
+    ],
+)
+def test_stream_that_nobody_hears_changes_nothing_else(line, code):
+    heard = in_shell(f"{PROGRAM} {line}")
+    assert heard.returncode == code
+    labels = Path("l.npy").read_bytes() if code == 0 else b""
+    for closed in (" >&-", " 2>&-", " <&- >&- 2>&-", " 2>/dev/full"):
+        Path("l.npy").unlink(missing_ok=True)
+        done = in_shell(f"{PROGRAM} {line} {closed}")
+        assert done.returncode == code, closed
+        assert done.stdout == ("" if " >&-" in closed else heard.stdout)
+        assert done.stderr == ("" if " 2>" in closed else heard.stderr)
+        assert code != 0 or Path("l.npy").read_bytes() == labels
+
+
 # Signals
+
+
+EARLY = """
+import runpy, sys
+
+class Interrupt:
+    def find_spec(self, name, path=None, target=None):
+        if name == "click":
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Interrupt())
+runpy.run_module("crlm", run_name="__main__")
+"""
+
+
+def test_interrupt_while_the_program_is_imported_shows_no_traceback():
+    done = subprocess.run(
+        [sys.executable, "-c", EARLY],
+        capture_output=True,
+        text=True,
+        env=environment(),
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+def test_interrupt_before_the_command_runs_shows_no_traceback(run, monkeypatch):
+    def interrupt():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "terminable", interrupt)
+    assert run("fit", "toy.npy") == (130, "", "interrupted; no file was left half written\n")
+
 
 STUCK = """
 import signal, sys
@@ -574,9 +859,15 @@ def test_demo_draws_its_picture_again_and_again(run, folder):
         assert code == 0
         assert "F-measure against the truth  1.000" in out
         assert f"picture  {folder / 'crlm-demo.png'}" in out
-        assert "Next:  crlm sample toy.npy && crlm fit toy.npy -o labels.csv" in err
+        assert "Next:  crlm sample toy-2.npy && crlm fit toy-2.npy -o labels.csv" in err
     assert (folder / "crlm-demo.png").read_bytes().startswith(b"\x89PNG")
     assert names_in(folder) == ["crlm-demo.png", "toy.npy"]
+
+
+def test_demo_says_that_it_replaces_its_own_picture(run):
+    words = "".join(run("demo", "--help")[1].split())  # lines are broken at hyphens too
+    assert "[default:crlm-demo.png,whichisreplacedifitexists]" in words
+    assert "--outifitexists;crlm-demo.pngisreplacedwithout." in words
 
 
 def test_demo_without_matplotlib_says_how_to_get_the_picture(run, folder, monkeypatch):

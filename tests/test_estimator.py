@@ -159,7 +159,8 @@ def test_thread_count_block_size_memory_limit_and_engine_change_no_bit(toy, monk
     variants += [CRLM(7.0, memory_limit=limit) for limit in ("100MB", "20GB")]
     for model in variants:
         assert_same_fit(model.fit(X), expected)
-    for private in ({"_block": 64}, {"_block": 333}, {"_engine": "stream"}, {"_engine": "dense"}):
+    engines = [{"_engine": engine} for engine in ("tree", "stream", "dense")]
+    for private in ({"_block": 64}, {"_block": 333}, *engines):
         monkeypatch.setattr(crlm.estimator, "neighbourhood", partial(neighbourhood, **private))
         assert_same_fit(CRLM(7.0).fit(X), expected)
 
@@ -244,6 +245,32 @@ def test_auto_never_refuses_valid_data(X, labels):
     model = CRLM().fit(X)
     assert len(model.labels_) == len(X)
     assert labels is None or model.labels_.tolist() == labels
+
+
+def test_the_metric_of_the_fit_is_the_one_that_predicts(toy, fitted):
+    X, _ = toy
+    model = CRLM(7.0).fit(X)
+    model.metric = "cosine"
+    assert np.array_equal(model.predict(X), fitted.labels_)
+
+
+def test_a_fit_that_is_interrupted_leaves_the_earlier_one_whole(toy):
+    X, _ = toy
+
+    def interrupt(done, total):
+        raise KeyboardInterrupt
+
+    model = CRLM(7.0).fit(X)
+    before = dict(vars(model))
+    with pytest.raises(KeyboardInterrupt):
+        model.set_params(progress=interrupt).fit(X[:, :20])
+    assert {**vars(model), "progress": None} == before
+    assert model.predict(X).tolist() == model.labels_.tolist()
+
+
+def test_any_number_may_be_asked_for_of_clusters_and_threads(toy, fitted):
+    model = CRLM(7.0, max_clusters=10**30, n_jobs=10**30).fit(toy[0])
+    assert_same_fit(model, fitted)
 
 
 def test_refitting_forgets_the_first_fit(toy):

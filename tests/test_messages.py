@@ -32,7 +32,7 @@ MESSAGES = [
     (fit(sigma_max=True), ParameterError, ["sigma_max must be", "got True"]),
     (fit(sigma_max=np.nan), ParameterError, ["sigma_max must be", "got nan"]),
     (fit(sigma_max=np.inf), ParameterError, ["sigma_max must be", "got inf"]),
-    (fit(sigma_max="wide"), ParameterError, ["a positive number or 'auto'", "got 'wide'"]),
+    (fit(sigma_max="wide"), ParameterError, ["a positive number", "or 'auto'", "got 'wide'"]),
     (fit(sigma_max=None), ParameterError, ["sigma_max must be", "got None"]),
     (fit(sigma_max=1e-200), ParameterError, ["sigma_max must be", "got 1e-200"]),
     (fit(G=1.0), ParameterError, ["G must be a number greater than 1", "got 1.0", "takes 4"]),
@@ -55,6 +55,9 @@ MESSAGES = [
     ),
     (fit(NAN), InputError, ["2 rows with NaN or inf", "first: 1, 2", "np.isfinite(X)"]),
     (fit(NAN[:2]), InputError, ["1 row with NaN or inf", "first: 1)"]),
+    (fit(sigma_max=10**400), ParameterError, ["1e-150 to 1e150"]),
+    (fit(X * 1e-200), InputError, ["no value larger than 1.1e-199", "Multiply X"]),
+    (fit(np.ma.masked_less(X, 2.0)), InputError, ["2 masked values", "np.ma.compress_rows(X)"]),
     (fit(np.array([[1e151], [0.0]])), InputError, ["value of 1e+151", "row 0", "Divide X"]),
     (
         fit(np.array([[1e149] * 20, [0.0] * 20]), sigma_max=1e-10),

@@ -15,11 +15,11 @@ from crlm.search.blocks import Blocks
 from crlm.search.filter import frame
 from crlm.search.order import cut_into_runs
 from crlm.search.parallel import in_parallel
-from crlm.search.plan import leading_directions, make_plan
+from crlm.search.plan import leading_directions, make_plan, near_share
 from strategies import data_sets
 
 GB = 10**9
-ENGINES = ["stored", "stream", "dense"]
+ENGINES = ["tree", "stored", "stream", "dense"]
 
 
 def brute_force(X, cutoff):
@@ -45,7 +45,10 @@ def all_ways(X, cutoff):
     for always in (False, True):
         with planned(always):
             for n_jobs, block in [(1, None), (2, 1), (2, 7), (1, 16)]:
-                yield pairs_within(X, cutoff, memory_limit=GB, n_jobs=n_jobs, _block=block)
+                yield pairs_within(
+                    X, cutoff, memory_limit=GB, n_jobs=n_jobs, _block=block, _engine="stored"
+                )
+    yield pairs_within(X, cutoff, memory_limit=GB, n_jobs=2, _engine="tree")
 
 
 @given(data_sets(max_n=40, dtypes=["float64", "float32"]))
@@ -127,14 +130,14 @@ def test_every_engine_answers_the_three_questions_alike(data, weighted, more):
             neighbourhood(
                 X, sigma_max, G, weights, memory_limit=GB, n_jobs=jobs, _engine=e, _block=block
             )
-            for e, jobs, block in zip(ENGINES, (1, 2, 2), (None, 7, None), strict=True)
+            for e, jobs, block in zip(ENGINES, (2, 1, 2, 2), (None, None, 7, None), strict=True)
         ]
     expected = reference_losses(X, sigma_max, G, weights)
     for _ in range(3):
         i = int(rng.integers(n))
         assert all(np.array_equal(g.L[g.alive], expected[near[0].alive]) for g in near)
         balls = [g.ball(i).tolist() if g.alive[i] else [] for g in near]
-        assert balls[0] == balls[1] == balls[2]
+        assert all(ball == balls[0] for ball in balls)
         for graph in near:
             graph.remove(np.array(balls[0], dtype=np.intp))
         alive = near[0].alive
@@ -145,8 +148,7 @@ def test_fractional_weights_give_the_same_losses_in_every_engine():
     X = np.random.default_rng(0).normal(size=(50, 3))
     weights = np.random.default_rng(1).uniform(0, 3, 50)
     near = [neighbourhood(X, 0.7, 4.0, weights, memory_limit=GB, _engine=e) for e in ENGINES]
-    assert np.array_equal(near[0].L, near[1].L)
-    assert np.array_equal(near[0].L, near[2].L)
+    assert all(np.array_equal(graph.L, near[0].L) for graph in near)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -215,9 +217,9 @@ def test_few_directions_do_where_the_spectrum_falls_off():
     rng = np.random.default_rng(0)
     X = (rng.normal(size=(5000, 400)) / np.arange(1, 401)).astype(np.float32)
     sq = np.square(X[:500, None] - X[None, :500]).sum(-1)
-    p = make_plan(X, float(np.quantile(sq[sq > 0], 1e-3)))
-    assert p.frame.width < 100
-    assert p.kept < 0.01
+    cutoff = float(np.quantile(sq[sq > 0], 1e-3))
+    assert make_plan(X, cutoff).frame.width < 100
+    assert near_share(X, cutoff) == pytest.approx(1e-3, rel=0.5)
 
 
 def test_progress_counts_up_to_its_total():

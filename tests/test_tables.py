@@ -6,7 +6,9 @@ import contextlib
 import errno
 import io
 import os
+import re
 import resource
+import shlex
 import stat
 import struct
 import zipfile
@@ -21,6 +23,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from crlm import tables
+from crlm.cli.common import comma_list
 from crlm.errors import (
     CRLMWarning,
     DiskFullError,
@@ -28,7 +31,16 @@ from crlm.errors import (
     MissingExtraError,
     OutputError,
 )
-from crlm.tables import check_writable, invalid_rows, read_table, replacing, write_labels
+from crlm.tables import (
+    check_writable,
+    common,
+    invalid_rows,
+    read_table,
+    replacing,
+    write_labels,
+    write_together,
+    zero_rows,
+)
 
 X = np.arange(12.0).reshape(4, 3) / 8
 LABELS = np.array([0, -1, 1, -1])
@@ -167,6 +179,73 @@ def test_row_index_of_pandas_is_left_out_and_said(tmp_path):
     assert table.columns == ["a", "b", "c"]
 
 
+@pytest.mark.parametrize("name", ["id", "ID", "index", "row", "Unnamed: 0"])
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_row_numbers_with_a_name_are_warned_of(tmp_path, name, suffix):
+    frame = pd.DataFrame(X, columns=list("abc"))
+    frame.insert(1, name, [7, 3, 5, 9])
+    path = tmp_path / f"x{suffix}"
+    frame.to_csv(path, index=False) if suffix == ".csv" else frame.to_parquet(path)
+    words = (
+        f"x{suffix}: column {name!r} seems to number the rows, but is used as a coordinate. "
+        "Leave it out: --columns a,b,c"
+    )
+    with pytest.warns(CRLMWarning, match=f"^{re.escape(words)}$"):
+        assert read_table(path).X.shape == (4, 4)
+    assert read_table(path, columns=["a", name]).X.shape == (4, 2)  # asked for: no warning
+    frame[name] = [1, 2, 3, 3]
+    frame.to_csv(path, index=False) if suffix == ".csv" else frame.to_parquet(path)
+    assert read_table(path).X.shape == (4, 4)  # not distinct: no warning
+    path = tmp_path / f"y{suffix}"
+    frame = pd.DataFrame({name: [1, 2, 3]})
+    frame.to_csv(path, index=False) if suffix == ".csv" else frame.to_parquet(path)
+    assert read_table(path).X.shape == (3, 1)  # nothing else to take: no warning
+
+
+def test_first_line_that_counts_is_data_unless_it_is_said_to_be_a_header(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("2020,2021,2022\n0.5,3,1\n7,inf,inf\n")
+    words = (
+        r"^x\.csv: the first line \(2020, 2021, 2022\) was read as data\. If it names the "
+        r"columns, say --header; if not, --no-header$"
+    )
+    with pytest.warns(CRLMWarning, match=words):
+        assert read_table(path).X.shape == (3, 3)
+    assert read_table(path, header=False).X.tolist()[0] == [2020, 2021, 2022]
+    table = read_table(path, header=True)
+    assert table.columns == ["2020", "2021", "2022"]
+    assert table.X.tolist() == [[0.5, 3, 1], [7, np.inf, np.inf]]
+
+
+@pytest.mark.parametrize("text", ["2020,2021\n", "1,2\n3,4\n0.5,3\n", "1,2.0\n4,3\n", "5\n2\n"])
+def test_first_line_like_the_others_is_data(tmp_path, text):
+    (tmp_path / "x.csv").write_text(text)
+    assert len(read_table(tmp_path / "x.csv").X) == len(text.splitlines())
+
+
+def test_header_is_for_text_files(tmp_path):
+    by_numpy_npy(tmp_path / "x.npy")
+    with pytest.raises(
+        InputError, match=r"^--no-header is about \.csv and \.tsv files, but x\.npy"
+    ):
+        read_table(tmp_path / "x.npy", header=False)
+    (tmp_path / "x.csv").write_text("a,b\n1,2\n3,4\n")
+    with pytest.raises(InputError, match=r"line 1: 'a' is not a number"):
+        read_table(tmp_path / "x.csv", header=False)
+
+
+@pytest.mark.parametrize("write", [by_pandas_lists, by_polars_lists])
+def test_columns_beside_the_vectors_are_named(tmp_path, write):
+    write(tmp_path / "x.parquet")
+    table = read_table(tmp_path / "x.parquet")
+    other = "name" if write is by_pandas_lists else "id"
+    assert (table.columns, table.vector) == (None, "emb")
+    assert table.notes == (
+        f"x.parquet: the rows are the vectors of column 'emb'; left out '{other}'",
+    )
+    assert read_table(tmp_path / "x.parquet", columns=["emb"]).notes == ()
+
+
 def test_unnamed_column_that_is_no_index_stays(tmp_path):
     (tmp_path / "x.csv").write_text(",b\n0.5,2\n0.5,4\n")
     assert read_table(tmp_path / "x.csv").X.tolist() == [[0.5, 2], [0.5, 4]]
@@ -234,6 +313,31 @@ def test_blank_lines_and_quoted_newlines_do_not_shift_rows(tmp_path):
     assert table.columns == ["long\nname", "b"]
 
 
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("a\n1\n\n3\n", [1, None, 3]),
+        ("\n\na\n\n\n1\n\n\n", [None, None, 1]),
+        ("\n1.5\n\n\n2\n", [1.5, None, None, 2]),
+        ("a\r\n1\r\n\r\n3\r\n", [1, None, 3]),
+        ("1\n2\n\n", [1, 2]),
+    ],
+)
+def test_blank_line_of_a_single_column_is_an_empty_cell(tmp_path, text, values):
+    (tmp_path / "x.csv").write_bytes(text.encode())
+    expected = [[np.nan if value is None else value] for value in values]
+    np.testing.assert_array_equal(read_table(tmp_path / "x.csv").X, expected)
+
+
+def test_zero_rows_do_not_depend_on_the_block(monkeypatch):
+    X = np.ones((1000, 3), np.float32)
+    X[[0, 17, 999]] = 0
+    X[5] = 0, np.nan, 0
+    for size in (1, 100, 2**24):
+        monkeypatch.setattr(tables, "BLOCK_BYTES", size)
+        assert zero_rows(X).tolist() == [0, 17, 999]
+
+
 def test_invalid_rows_do_not_depend_on_the_block(monkeypatch):
     X = np.zeros((1000, 3), np.float32)
     X[[0, 17, 203, 999], [0, 1, 2, 0]] = np.nan, np.inf, -np.inf, np.nan
@@ -291,7 +395,11 @@ COMPLAINTS = {
     "truncated": ("x.npy", saved(X)[:-8], "x.npy is cut short: its header promises (4, 3) float64"),
     "huge": ("x.npy", promising((10**9, 10**9)), "cut short: its header promises"),
     "overflow": ("x.npy", promising((2**62, 2**62)), "cut short: its header promises"),
-    "negative": ("x.npy", promising((-4, -2)), "cut short"),
+    "negative": (
+        "x.npy",
+        promising((-4, -2)),
+        "x.npy is damaged: its header gives the impossible shape (-4, -2). Save it again.",
+    ),
     "objects": (
         "x.npy",
         OBJECTS,
@@ -300,7 +408,11 @@ COMPLAINTS = {
     ),
     "1-D": ("x.npy", saved(X[0]), "is 1-D with shape (3,). For rows of one number save x.reshape"),
     "3-D": ("x.npy", saved(X[None]), "is 3-D with shape (1, 4, 3). Flatten each row: x.reshape("),
-    "0-D": ("x.npy", saved(np.float64(1)), "is 0-D with shape ()"),
+    "0-D": (
+        "x.npy",
+        saved(np.float64(1)),
+        "x.npy is 0-D with shape (), a single number. Save a matrix with one row for each point.",
+    ),
     "no rows": ("x.npy", saved(X[:0]), "x.npy is empty: its shape is (0, 3)"),
     "no columns": ("x.npy", saved(X[:, :0]), "x.npy is empty: its shape is (4, 0)"),
     "text array": ("x.npy", saved(np.array([["a"]])), "x.npy holds text (<U1). Save numbers"),
@@ -359,6 +471,70 @@ COMPLAINTS = {
         b"a;b\n1;2\n",
         "x.csv seems to be separated by ';'. Save it with commas",
     ),
+    "semicolons and decimal commas": (
+        "x.csv",
+        b"1,5;2,5\n3,5;4,5\n",
+        "x.csv seems to be separated by ';' and to have decimal commas (such as 3,5). Save it "
+        "with decimal points, and commas (.csv) or tabs (.tsv) between them.",
+    ),
+    "named semicolons and decimal commas": (
+        "x.csv",
+        b"a;b\n1;2,5\n",
+        "separated by ';' and to have decimal commas (such as 2,5)",
+    ),
+    "spaces": (
+        "x.csv",
+        b"1 2  3\n4 5  6\n",
+        "x.csv seems to be separated by spaces. Save it with commas (.csv) or tabs (.tsv).",
+    ),
+    "named spaces": ("x.csv", b"a b\n1 2\n", "x.csv seems to be separated by spaces."),
+    "spaces and decimal commas": (
+        "x.csv",
+        b"1,5 2,5\n3,5 4,5\n",
+        "separated by spaces and to have decimal commas (such as 3,5)",
+    ),
+    "quoted decimal commas": (
+        "x.csv",
+        b'a,b\n"1,5","2,5"\n',
+        "x.csv has decimal commas (such as 1,5). Save it with decimal points.",
+    ),
+    "tabs and decimal commas": ("x.tsv", b"1,5\t2\n", "x.tsv has decimal commas (such as 1,5)."),
+    "dates are no decimal commas": (
+        "x.csv",
+        b"day,x\n2020 01 02,5\n",
+        "x.csv has text in column 'day' (line 2: '2020 01 02'). Take the numeric ones: --columns x",
+    ),
+    "row numbers are no coordinate": (
+        "x.csv",
+        b"ID,x,y,z,who\n1,2,3,4,bob\n2,2,3,4,eve\n",
+        "has text in column 'who' (line 2: 'bob'). Take the numeric ones: --columns x:z",
+    ),
+    "nameless row numbers are none either": (
+        "x.csv",
+        b",x,who\n0,2,bob\n1,2,eve\n",
+        "has text in column 'who' (line 2: 'bob'). Take the numeric ones: --columns x",
+    ),
+    "nothing but row numbers": (
+        "x.csv",
+        b"id,who\n1,bob\n2,eve\n",
+        "The only numbers are in column 'id', which seems to number the rows.",
+    ),
+    "comma in a name": (
+        "x.csv",
+        b'"x,y",z,who\n1,2,bob\n',
+        "(line 2: 'bob'). Take the numeric ones: --columns 0,1",
+    ),
+    "name twice": ("x.csv", b"x,x,who\n1,2,bob\n", "Take the numeric ones: --columns 0,1"),
+    "blank in a name": (
+        "x.csv",
+        b"my x,y,who\n1,2,bob\n",
+        "Take the numeric ones: --columns 'my x,y'",
+    ),
+    "name that cannot be said": (
+        "x.csv",
+        b'"0,1",2,who\n1,2,bob\n',
+        "(line 2: 'bob'). Take only the numeric ones.",
+    ),
     "latin-1": ("x.csv", "größe,b\n1,2\n".encode("latin-1"), "x.csv is not UTF-8 text (byte 2)"),
     "late latin-1": ("x.csv", b"a,b\n1,\xff\n", "x.csv is not UTF-8 text"),
     "binary csv": ("x.csv", b"a,b\n1,\x00\n", "x.csv"),
@@ -367,6 +543,27 @@ COMPLAINTS = {
         "x.parquet",
         parquet(who=["a"], x=[1.0], y=[2.0]),
         "x.parquet has text in column 'who' (string). Take the numeric ones: --columns x,y",
+    ),
+    "parquet text and row numbers": (
+        "x.parquet",
+        parquet(id=[1, 2], who=["a", "b"], x=[1.0, 2.0]),
+        "x.parquet has text in column 'who' (string). Take the numeric ones: --columns x",
+    ),
+    "other types": (
+        "x.parquet",
+        parquet(
+            x=[1.0],
+            day=pa.array([0], pa.timestamp("us")),
+            who=["a"],
+            pair=[{"a": 1}],
+        ),
+        "x.parquet has no numbers in columns 'day' (timestamp[us]), 'who' (string), "
+        "'pair' (struct<a: int64>). Take the numeric ones: --columns x",
+    ),
+    "vectors with a comma": (
+        "x.parquet",
+        parquet(**{"a,b": [[1.0]], "c": [[1.0]]}),
+        "Candidates: a,b (list<element: double>), c (list<element: double>). Use --columns 0",
     ),
     "vectors": (
         "x.parquet",
@@ -409,6 +606,12 @@ def test_missing_file_without_neighbours(tmp_path):
         read_table(tmp_path / "nowhere" / "tyo.npy")
 
 
+def test_link_to_nothing_is_told_from_no_file(tmp_path):
+    (tmp_path / "x.npy").symlink_to("gone.npy")
+    with pytest.raises(InputError, match=r"x\.npy is a link to gone\.npy, which does not exist\."):
+        read_table(tmp_path / "x.npy")
+
+
 def test_folder_and_device_are_no_tables(tmp_path):
     with pytest.raises(InputError, match=r"is a folder\. Give one file: \.npy"):
         read_table(tmp_path)
@@ -444,6 +647,81 @@ def test_unknown_column_is_named_with_a_hint(tmp_path):
         read_table(tmp_path / "x.npy", columns=["3"])
 
 
+@pytest.mark.parametrize(
+    ("write", "suffix", "item", "words"),
+    [
+        (
+            by_numpy_npy,
+            ".npy",
+            "2:0",
+            "x.npy: the columns 2:0 run backwards; '2' comes after '0'. ",
+        ),
+        (by_numpy_npz, ".npz", "2:1", "x.npz: the columns 2:1 run backwards"),
+        (by_pandas_csv, ".csv", "c:a", "'c' comes after 'a'. Write a:c"),
+        (by_pandas_parquet, ".parquet", "c:a", "x.parquet: the columns c:a run backwards"),
+        (by_numpy_npy, ".npy", "0,1,1", "x.npy: --columns 0,1,1 takes '1' twice. Name each column"),
+        (by_pandas_csv, ".csv", "a,a", "x.csv: --columns a,a takes 'a' twice."),
+        (by_pandas_csv, ".csv", "a,0", "x.csv: --columns a,0 takes 'a' twice."),
+        (by_pandas_parquet, ".parquet", "b,a:c", "x.parquet: --columns b,a:c takes 'b' twice."),
+    ],
+)
+def test_columns_run_forwards_and_come_once(tmp_path, write, suffix, item, words):
+    path = tmp_path / f"x{suffix}"
+    write(path)
+    with pytest.raises(InputError) as caught:
+        read_table(path, columns=item.split(","))
+    assert words in str(caught.value)
+
+
+def in_csv(path):
+    path.write_text("a,b,a\n1,2,3\n4,5,6\n")
+
+
+def in_parquet(path):
+    columns = [pa.array([1.0, 4.0]), pa.array([2.0, 5.0]), pa.array([3.0, 6.0])]
+    pq.write_table(pa.table(columns, names=["a", "b", "a"]), path)
+
+
+@pytest.mark.parametrize(("write", "name"), [(in_csv, "x.csv"), (in_parquet, "x.parquet")])
+def test_name_of_two_columns_is_refused_and_numbers_tell_them_apart(tmp_path, write, name):
+    write(tmp_path / name)
+    with pytest.raises(InputError) as caught:
+        read_table(tmp_path / name, columns=["a"])
+    assert str(caught.value) == (
+        f"{name} has 2 columns named 'a'. Say which by number: --columns 0 or --columns 2"
+    )
+    assert read_table(tmp_path / name, columns=["2", "b"]).X.tolist() == [[3, 2], [6, 5]]
+    assert read_table(tmp_path / name).X.tolist() == [[1, 2, 3], [4, 5, 6]]
+
+
+def test_number_is_a_name_where_names_are_numbers(tmp_path):
+    (tmp_path / "x.csv").write_text("0,7,x\n1,2,3\n")
+    assert read_table(tmp_path / "x.csv", columns=["7"]).X.tolist() == [[2]]
+    with pytest.raises(InputError, match=r"no column '1'\. It has: 0, 7, x\."):
+        read_table(tmp_path / "x.csv", columns=["1"])
+    (tmp_path / "x.csv").write_text("7,7,x\n1,2,3\n")
+    with pytest.raises(InputError, match=r"2 columns named '7'\. Rename all but one of them\."):
+        read_table(tmp_path / "x.csv", columns=["7"])
+
+
+def test_name_with_a_comma_is_suggested_by_number(tmp_path):
+    (tmp_path / "x.csv").write_text('"long,name",c\n1,2\n')
+    with pytest.raises(InputError, match=r"Did you mean 'long,name'\? --columns 0$"):
+        read_table(tmp_path / "x.csv", columns=["long_name"])
+    with pytest.raises(InputError, match=r"It has: 'long,name', c\. Take one with a comma in its"):
+        read_table(tmp_path / "x.csv", columns=["zzz"])
+    assert read_table(tmp_path / "x.csv", columns=["0"]).X.tolist() == [[1]]
+
+
+@given(st.lists(st.text("ab01,: ", max_size=3), min_size=1, max_size=6), st.data())
+def test_suggested_columns_are_understood(names, data):
+    places = sorted(data.draw(st.sets(st.integers(0, len(names) - 1), min_size=1)))
+    said = common.in_words(names, places)
+    if said is not None:
+        [typed] = shlex.split(said)
+        assert common.pick_columns(comma_list(typed), names, "x") == places
+
+
 def test_vectors_and_numbers_do_not_mix(tmp_path):
     (tmp_path / "x.parquet").write_bytes(parquet(a=[1.0], emb=[[1.0, 2.0]]))
     with pytest.raises(InputError, match=r"no single vector column\. Candidates: emb"):
@@ -464,6 +742,8 @@ def test_parquet_without_pyarrow_says_how_to_get_it(tmp_path, monkeypatch):
 
 @pytest.mark.filterwarnings("ignore:Reading `.npy` or `.npz` file required")
 @pytest.mark.filterwarnings("ignore:.*left out the first column")
+@pytest.mark.filterwarnings("ignore:.*was read as data")
+@pytest.mark.filterwarnings("ignore:.*seems to number the rows")
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data(), suffix=st.sampled_from([".npy", ".npz", ".csv", ".parquet"]))
 def test_damaged_file_is_a_sentence_or_a_matrix(tmp_path, data, suffix):
@@ -578,11 +858,34 @@ def test_write_that_really_fails_leaves_nothing(tmp_path, suffix):
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (2000, hard))
     try:
-        with pytest.raises(OutputError, match=r"cannot write .*: File too large"):
+        # In its own kind: the command ends as for a full disk.
+        with pytest.raises(DiskFullError, match=r"cannot write .*: File too large .*\(ulimit -f\)"):
             write_labels(tmp_path / f"l{suffix}", labels)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert names_in(tmp_path) == []
+
+
+@pytest.mark.parametrize("failing", [0, 1, 2])
+def test_several_files_appear_together_or_not_at_all(tmp_path, failing):
+    paths = [tmp_path / name for name in ("a.npy", "b.csv", "c.parquet")]
+    paths[0].write_text("old")
+
+    def write(file):
+        file.write(b"new")
+
+    def fail(file):
+        file.write(b"half")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    jobs = [(path, fail if i == failing else write) for i, path in enumerate(paths)]
+    words = rf"disk full while writing .*{paths[failing].name}\. Nothing was changed; make room\."
+    with pytest.raises(DiskFullError, match=words):
+        write_together(jobs)
+    assert names_in(tmp_path) == ["a.npy"]
+    assert paths[0].read_text() == "old"
+    write_together([(path, write) for path in paths])
+    assert [path.read_text() for path in paths] == ["new"] * 3
 
 
 def test_full_disk_is_told_apart(tmp_path, monkeypatch):

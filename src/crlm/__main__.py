@@ -2,6 +2,15 @@
 
 import sys
 
-from crlm.cli import main
 
-sys.exit(main())
+def main() -> int:
+    """Run the command; an interrupt while it is still being imported ends it quietly too."""
+    try:
+        from crlm.cli import main as run
+    except KeyboardInterrupt:
+        return 130
+    return run()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

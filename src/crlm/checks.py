@@ -5,8 +5,10 @@ One function for each parameter; each returns the clean value.
 
 from __future__ import annotations
 
+import math
 import os
 import re
+import sys
 from collections.abc import Callable
 from numbers import Integral, Real
 from pathlib import Path
@@ -20,8 +22,9 @@ from crlm.errors import InputError, ParameterError
 from crlm.loss import MAX_TOTAL
 from crlm.search import Floats, Weights
 
-# Squares of larger numbers come near the end of float64.
+# Squares of numbers beyond this, or of those below its inverse, leave the range of float64.
 _MAX_VALUE = 1e150
+_MAX_THREADS = 256
 _FALLBACK_MEMORY = 4_000_000_000
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
@@ -30,33 +33,34 @@ def check_sigma_max(value: object) -> float | Literal["auto"]:
     """Bandwidth in the units of the data, or "auto"."""
     if isinstance(value, str) and value == "auto":
         return "auto"
-    if not _is_real(value) or not 1 / _MAX_VALUE <= float(value) <= _MAX_VALUE:  # type: ignore[arg-type]
+    if not 1 / _MAX_VALUE <= _real(value) <= _MAX_VALUE:
         msg = (
-            f"sigma_max must be a positive number or 'auto', got {value!r}. It is a length in "
-            f"the units of X: take a little over twice the spread of the widest cluster."
+            f"sigma_max must be a positive number (1e-150 to 1e150) or 'auto', got {value!r}. It "
+            f"is a length in the units of X: take a little over twice the spread of the widest "
+            f"cluster."
         )
         raise ParameterError(msg)
-    return float(value)  # type: ignore[arg-type]
+    return _real(value)
 
 
 def check_G(value: object) -> float | Literal["auto"]:
     """Depth of the loss, greater than 1, or "auto"."""
     if isinstance(value, str) and value == "auto":
         return "auto"
-    if not _is_real(value) or not 1.0 < float(value) <= 1e6:  # type: ignore[arg-type]
+    if not 1.0 < _real(value) <= 1e6:
         msg = (
             f"G must be a number greater than 1 (at most 1e6) or 'auto', got {value!r}. "
             f"The paper takes 4."
         )
         raise ParameterError(msg)
-    return float(value)  # type: ignore[arg-type]
+    return _real(value)
 
 
 def check_max_clusters(value: object) -> int | None:
     """Upper limit on the number of clusters, or None."""
     if value is None:
         return None
-    return _whole("max_clusters", value, "None takes as many as there are")
+    return min(_whole("max_clusters", value, "None takes as many as there are"), sys.maxsize)
 
 
 def check_min_cluster_size(value: object) -> int:
@@ -79,7 +83,7 @@ def check_n_jobs(value: object) -> int:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     if value is None or (_is_whole(value) and value == -1):
         return cores or 1
-    return _whole("n_jobs", value, "None or -1 uses every core")
+    return min(_whole("n_jobs", value, "None or -1 uses every core"), _MAX_THREADS)
 
 
 def check_memory_limit(value: object) -> int:
@@ -113,6 +117,13 @@ def check_table(X: Any) -> Any:
 
     Any dataframe that narwhals knows (pandas, polars, pyarrow, ...) is understood.
     """
+    if np.ma.isMaskedArray(X) and np.ma.is_masked(X):
+        n_masked = int(np.ma.getmaskarray(X).sum())
+        msg = (
+            f"X is a masked array with {n_masked:,} masked values, and crlm has no use for missing "
+            f"ones. Drop their rows: X = np.ma.compress_rows(X)."
+        )
+        raise InputError(msg)
     if not nw.dependencies.is_into_dataframe(X):
         return X
     table = nw.from_native(X, eager_only=True)
@@ -175,8 +186,14 @@ def _is_numeric(dtype: Any) -> bool:
     return bool(dtype.is_numeric() or dtype == nw.Boolean or dtype == nw.Object)
 
 
-def _is_real(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+def _real(value: object) -> float:
+    """The number, or NaN, which lies in no range, for anything that is none."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
+        return math.nan
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
 
 
 def _is_whole(value: object) -> bool:
@@ -197,14 +214,20 @@ def _describe(value: Any) -> str:
 
 def _check_finite(X: Floats) -> None:
     # Two reductions and no temporary; a NaN anywhere makes both of them NaN.
-    if max(-float(X.min(initial=0.0)), float(X.max(initial=0.0))) <= _MAX_VALUE:
+    largest = max(-float(X.min(initial=0.0)), float(X.max(initial=0.0)))
+    if largest == 0.0 or 1 / _MAX_VALUE <= largest <= _MAX_VALUE:
         return
     bad = np.flatnonzero(~np.isfinite(X).all(axis=1))
     if len(bad):
         first = ", ".join(map(str, bad[:3]))
         msg = (
             f"X has {len(bad)} {'row' if len(bad) == 1 else 'rows'} with NaN or inf (first: "
-            f"{first}). Drop them: X = X[np.isfinite(X).all(axis=1)]."
+            f"{first}). Drop or fill them; with arrays, X = X[np.isfinite(X).all(axis=1)]."
+        )
+    elif largest < 1.0:
+        msg = (
+            f"X has no value larger than {largest:.3g}; squares of numbers below "
+            f"{1 / _MAX_VALUE:g} do not fit a float64. Multiply X by a constant."
         )
     else:
         row = int(np.abs(X).max(axis=1).argmax())

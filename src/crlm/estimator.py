@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from copy import copy
 from itertools import islice
 from typing import Any, Literal, Self
 
@@ -45,7 +46,8 @@ class CRLM(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     max_clusters : int or None, default=None
         The k of Algorithm 2, an upper limit. None takes as many as there are.
     min_cluster_size : int, default=2
-        A ball with fewer points is not a cluster. It is passed over, not removed.
+        A ball with fewer points is not a cluster. It is passed over, not removed. The paper's
+        rule is 2; a point alone is never a cluster.
     G : float or "auto", default=4.0
         Depth of the loss, greater than 1. "auto" is the smallest G with which all points of a
         Gaussian cluster are expected in its ball.
@@ -175,7 +177,10 @@ class CRLM(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         memory_limit = checks.check_memory_limit(self.memory_limit)
         progress = checks.check_progress(self.progress)
         G = checks.check_G(self.G)
-        points = self._points(X, reset=True)
+        metric = checks.check_metric(self.metric)
+        # On a copy: the checks write attributes, and a fit that fails must leave no trace.
+        checked = copy(self)
+        points = checked._points(X, metric, reset=True)
         n, d = points.shape
         if G == "auto":
             G = adaptive_G(n, d)
@@ -201,6 +206,8 @@ class CRLM(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         )
         clusters = list(islice(found, k))
 
+        self.__dict__.update(checked.__dict__)
+        self._metric = metric
         self.sigma_max_, self.G_, self.sigma_estimate_ = sigma_max, G, estimate
         self.radius_ = float(np.sqrt(sq_cutoff(sigma_max, d, G)))
         self._store(clusters, points, weights)
@@ -213,7 +220,7 @@ class CRLM(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         return first_ball(
-            self._points(X, reset=False),
+            self._points(X, self._metric, reset=False),
             self.ball_centers_,
             sq_cutoff(self.sigma_max_, self.n_features_in_, self.G_),
         )
@@ -226,7 +233,7 @@ class CRLM(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         keeps its density, so that a point far from everything is background.
         """
         check_is_fitted(self)
-        points = self._points(X, reset=False)
+        points = self._points(X, self._metric, reset=False)
         return self._mixture().responsibilities(points, extend_background=True)
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
@@ -243,9 +250,8 @@ class CRLM(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             "text/html": summary.html(settings, self),
         }
 
-    def _points(self, X: Any, *, reset: bool) -> Floats:
+    def _points(self, X: Any, metric: str, *, reset: bool) -> Floats:
         """Data as the numerics take them."""
-        metric = checks.check_metric(self.metric)
         table = checks.check_table(X)
         array = validate_data(
             self, table, reset=reset, dtype="numeric", ensure_all_finite=False, order="C"

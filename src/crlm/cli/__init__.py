@@ -18,6 +18,7 @@ from crlm.cli.common import (
     Session,
     abandon_stdout,
     debug_option,
+    open_streams,
     plain_warnings,
     report_error,
     say,
@@ -78,14 +79,15 @@ def main(argv: list[str] | None = None) -> int:
     0
     """
     session = Session(sys.argv[1:] if argv is None else list(argv))
-    with plain_warnings(session), terminable():
-        try:
+    try:
+        open_streams()
+        with plain_warnings(session), terminable():
             code = root.main(session.argv, prog_name="crlm", standalone_mode=False, obj=session)
-        except SystemExit as stop:
-            code = stop.code
-        except (click.Abort, KeyboardInterrupt):
-            say("interrupted; no file was left half written", err=True)
-            code = INTERRUPTED
-        except Exception as error:  # noqa: BLE001 - the last line: a sentence, not a traceback
-            code = report_error(error, session)
+    except SystemExit as stop:
+        code = stop.code
+    except (click.Abort, KeyboardInterrupt):
+        say("interrupted; no file was left half written", err=True)
+        code = INTERRUPTED
+    except Exception as error:  # noqa: BLE001 - the last line: a sentence, not a traceback
+        code = report_error(error, session)
     return code if isinstance(code, int) else 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from crlm.cli.common import aligned, number
+from crlm.cli.common import aligned, count, number
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,9 +17,9 @@ MAX_LINES = 20
 _HEAD = ("#", "size", "σ\u0302", "loss", "nearest other centre (÷√2d)")
 
 
-def summary(model: CRLM, n_dropped: int = 0) -> list[str]:
-    """Lines that say what was found: bandwidth, clusters, background."""
-    rows = [*cluster_table(model), *background(model, n_dropped)]
+def summary(model: CRLM, n_dropped: int = 0, *, err: bool = False) -> list[str]:
+    """Lines for stdout or stderr that say what was found: bandwidth, clusters, background."""
+    rows = [*cluster_table(model, err=err), *background(model, n_dropped)]
     return [bandwidth(model), "", *(f"  {row}" for row in rows)]
 
 
@@ -34,14 +34,14 @@ def bandwidth(model: CRLM) -> str:
     return f"{used}  (from the data; evidence: {estimate.evidence}{seen})"
 
 
-def cluster_table(model: CRLM, limit: int = MAX_LINES) -> list[str]:
+def cluster_table(model: CRLM, limit: int = MAX_LINES, *, err: bool = False) -> list[str]:
     """One line per cluster, at most `limit`, under a header."""
     if model.n_clusters_ == 0:
         return ["no cluster"]
     near = separations(model.cluster_centers_[:limit], model.cluster_centers_)
     rows = [
         (
-            str(j),
+            f"{j:,}",
             f"{model.cluster_sizes_[j]:,}",
             number(model.sigmas_[j]),
             number(model.losses_[j]),
@@ -51,7 +51,7 @@ def cluster_table(model: CRLM, limit: int = MAX_LINES) -> list[str]:
     ]
     more = model.n_clusters_ - len(rows)
     return [
-        *aligned([_HEAD, *rows]),
+        *aligned([_HEAD, *rows], err=err),
         *([f"... and {more:,} more (all of them: --json)"] if more else []),
     ]
 
@@ -76,12 +76,11 @@ def background(model: CRLM, n_dropped: int = 0) -> list[str]:
     """Lines about the rows in no cluster."""
     n = len(model.labels_)
     rows = n - int((model.labels_ >= 0).sum())
-    lines = [
-        f"background  {rows:,} rows ({100 * rows / n:.1f} %)"
-        "  — expected: CRLM leaves noise unassigned"
-    ]
+    expected = "  — expected: CRLM leaves noise unassigned" if rows and model.n_clusters_ else ""
+    lines = [f"background  {count(rows, 'row')} ({100 * rows / n:.1f} %){expected}"]
     if n_dropped:
-        lines.append(f"dropped     {n_dropped:,} rows with NaN or inf (label −1)")
+        why = "NaN, inf or only zeros" if model.metric == "cosine" else "NaN or inf"
+        lines.append(f"dropped     {count(n_dropped, 'row')} with {why} (label −1)")
     return lines
 
 

@@ -14,11 +14,11 @@ import traceback
 import unicodedata
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import Any, TypeVar
+from typing import Any, TextIO, TypeVar
 
 import click
 
@@ -54,6 +54,8 @@ _FLAGS = {
     r"\bsigma_max\b": "--sigma-max",
     r"\bmax_clusters\b": "--max-clusters",
     r"\bmin_cluster_size\b": "--min-cluster-size",
+    r"\bNone takes\b": "Leave it out to take",
+    r"\bNone or -1 uses\b": "Leave it out to use",
 }
 
 # For streams that know no Greek
@@ -86,12 +88,22 @@ class Session:
 
 def say(text: str = "", *, err: bool = False) -> None:
     """Print a line: data to stdout, talk (`err`) to stderr."""
+    try:
+        click.echo(speakable(text, err=err), err=err)
+    except OSError:
+        if not err:
+            raise
+        _abandon(sys.stderr)  # nobody listens, and that is no reason to fail
+
+
+def speakable(text: str, *, err: bool = False) -> str:
+    """`text`, in plain letters when the stream knows no Greek."""
     stream = sys.stderr if err else sys.stdout
     try:
         text.encode(stream.encoding or "ascii")
     except UnicodeEncodeError:
-        text = text.translate(_PLAIN).encode("ascii", "replace").decode()
-    click.echo(text, err=err)
+        return text.translate(_PLAIN).encode("ascii", "replace").decode()
+    return text
 
 
 def say_json(record: dict[str, Any]) -> None:
@@ -122,8 +134,27 @@ def number(value: float) -> str:
     return f"{value:,.{decimals}f}".replace("-", "−")
 
 
-def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Lines with the cells of each column set flush right."""
+def count(n: int, noun: str) -> str:
+    """Number of things, in words.
+
+    >>> count(1, "row"), count(2000, "row")
+    ('1 row', '2,000 rows')
+    """
+    return f"{n:,} {noun}" + ("" if n == 1 else "s")
+
+
+def free_name(name: str) -> str:
+    """`name`, or one like it that no file has yet."""
+    path, i = Path(name), 1
+    while path.exists():
+        i += 1
+        path = Path(name).with_stem(f"{Path(name).stem}-{i}")
+    return str(path)
+
+
+def aligned(rows: Sequence[Sequence[str]], *, err: bool = False) -> list[str]:
+    """Lines with the cells of each column set flush right, in letters the stream knows."""
+    rows = [[speakable(cell, err=err) for cell in row] for row in rows]
     widths = [max(map(_width, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join(
@@ -138,6 +169,24 @@ def _width(text: str) -> int:
 
 
 # Options
+
+
+class FilePath(click.Path):
+    """Name of a file; whether it can be used is for those to say who know what it is for."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path, readable=False)
+
+    def convert(
+        self,
+        value: str | os.PathLike[str],
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> Any:
+        """Refuse an empty name, which would stand for the current folder."""
+        if value == "":
+            self.fail("the name of the file is empty.", param, ctx)
+        return super().convert(value, param, ctx)
 
 
 def auto_or_float(value: str | float) -> float | str:
@@ -190,16 +239,22 @@ def debug_option(command: Command) -> Command:
 
 
 def table_options(command: Command) -> Command:
-    """Add --key and --columns, which say what of a file to read."""
+    """Add --key, --columns and --header, which say what of a file to read."""
     key = click.option("--key", metavar="NAME", help="Array to read from a .npz file.")
     columns = click.option(
         "--columns",
         type=comma_list,
         metavar="A,B,...",
-        help="Columns to read, by name, or by number from 0 if they have no names; A:D takes "
-        "all from A to D. For parquet also one column of vectors.",
+        help="Columns to read, by name, or by number from 0 unless numbers are their names; A:D "
+        "takes all from A to D. For parquet also one column of vectors.",
     )
-    return key(columns(command))
+    header = click.option(
+        "--header/--no-header",
+        default=None,
+        help="Whether the first line of a .csv or .tsv names the columns.  [default: it does if it "
+        "has a word, or counts 0,1,2,...]",
+    )
+    return key(columns(header(command)))
 
 
 def check_outputs(
@@ -214,10 +269,16 @@ def check_outputs(
 
     refuse_same_name(paths)
     for path in paths:
-        if source is not None and path.exists() and source.exists() and path.samefile(source):
-            msg = f"{path} is the data itself; labels would destroy it. Choose another name."
-            raise OutputError(msg)
-        check_writable(path, force, formats=formats)
+        try:
+            if source is not None and path.exists() and source.exists() and path.samefile(source):
+                msg = f"{path} is the data itself; labels would destroy it. Choose another name."
+                raise OutputError(msg)
+            check_writable(path, force, formats=formats)
+        except CRLMError:
+            raise
+        except OSError as error:
+            msg = f"cannot write {path}: {error.strerror or error}"
+            raise OutputError(msg) from error
 
 
 def refuse_same_name(paths: Sequence[Path]) -> None:
@@ -233,7 +294,7 @@ def refuse_same_name(paths: Sequence[Path]) -> None:
 def report_error(error: Exception, session: Session) -> int:
     """Tell what went wrong in one sentence and return the exit code."""
     if session.debug:
-        traceback.print_exception(error)
+        say("".join(traceback.format_exception(error)).rstrip(), err=True)
     code, message = _verdict(error)
     say(f"error: {message}", err=True)
     return code
@@ -247,9 +308,10 @@ def _verdict(error: Exception) -> tuple[int, str]:
         return code, _in_flags(error)
     if isinstance(error, MemoryError):
         return NO_ROOM, f"out of memory. {error}".rstrip()
-    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         abandon_stdout()
-        return NO_ROOM, "disk full while writing to the standard output."
+        what = "file too large (ulimit -f)" if error.errno == errno.EFBIG else "disk full"
+        return NO_ROOM, f"{what} while writing to the standard output."
     kind = type(error).__name__
     return UNEXPECTED, f"unexpected error: {kind}: {error}; run again with --debug and report it"
 
@@ -270,9 +332,48 @@ def _usage_message(error: click.ClickException) -> str:
 
 def abandon_stdout() -> None:
     """Point stdout at nothing, or Python fails once more when it flushes at its end."""
+    _abandon(sys.stdout)
+
+
+def _abandon(stream: TextIO) -> None:
     null = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(null, sys.stdout.fileno())
+    with suppress(OSError):  # a stream that is no file has no number
+        os.dup2(null, stream.fileno())
     os.close(null)
+
+
+def open_streams() -> None:
+    """Open what the caller closed (``>&-``), or the next file would get its number.
+
+    The lowest free number is taken, so the three are opened in their order.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            stream = Path(os.devnull).open(mode, encoding="utf-8")  # noqa: SIM115 - it stays open
+            setattr(sys, name, stream)
+
+
+@contextmanager
+def engine_log(wanted: bool) -> Iterator[None]:
+    """Show on stderr how the engine explains its choices."""
+    if not wanted:
+        yield
+        return
+    import logging
+
+    class Lines(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            say(record.getMessage(), err=True)
+
+    log, handler = logging.getLogger("crlm"), Lines()
+    before = log.level
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        log.setLevel(before)
+        log.removeHandler(handler)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from crlm.cli.clusters import summary
-from crlm.cli.common import check_outputs, debug_option, say
+from crlm.cli.common import FilePath, check_outputs, debug_option, free_name, say
 from crlm.cli.sample import SampleOptions, draw
 from crlm.errors import MissingExtraError
 
@@ -30,13 +30,18 @@ Examples:
 @click.command(epilog=EPILOG)
 @click.option(
     "--out",
-    type=click.Path(path_type=Path),
-    help=f"Where to draw the picture: .png, .pdf or .svg.  [default: {PICTURE}]",
+    type=FilePath(),
+    help=f"Where to draw the picture: .png, .pdf or .svg.  [default: {PICTURE}, "
+    "which is replaced if it exists]",
 )
 @click.option(
     "--seed", type=click.IntRange(0), default=0, show_default=True, help="Another seed, other data."
 )
-@click.option("--force", is_flag=True, help="Replace the file named with --out if it exists.")
+@click.option(
+    "--force",
+    is_flag=True,
+    help=f"Replace the file named with --out if it exists; {PICTURE} is replaced without.",
+)
 @debug_option
 def demo(out: Path | None, seed: int, force: bool) -> int:
     """Draw toy data, find its clusters without any parameter, and show how well it went.
@@ -57,7 +62,8 @@ def demo(out: Path | None, seed: int, force: bool) -> int:
         say(line)
     say(f"F-measure against the truth  {scores.f_measure(truth, model.labels_):.3f}")
     draw_picture(model, X, out or PICTURE)
-    say("Next:  crlm sample toy.npy && crlm fit toy.npy -o labels.csv", err=True)
+    toy, labels = free_name("toy.npy"), free_name("labels.csv")
+    say(f"Next:  crlm sample {toy} && crlm fit {toy} -o {labels}", err=True)
     return 0
 
 

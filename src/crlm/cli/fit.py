@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
 from dataclasses import dataclass
@@ -13,10 +14,14 @@ import click
 from crlm.cli.clusters import doubts, records, summary
 from crlm.cli.common import (
     NO_CLUSTER,
+    FilePath,
     Session,
     auto_or_float,
     check_outputs,
+    count,
     debug_option,
+    engine_log,
+    free_name,
     say,
     say_json,
     table_options,
@@ -61,6 +66,7 @@ class FitOptions:
     metric: Literal["euclidean", "cosine"]
     key: str | None
     columns: list[str] | None
+    header: bool | None
     drop_invalid: bool
     memory: str
     threads: int | None
@@ -69,6 +75,7 @@ class FitOptions:
     fail_if_empty: bool
     as_json: bool
     quiet: bool
+    verbose: bool
     progress: bool
 
     @property
@@ -83,7 +90,7 @@ class FitOptions:
 
 
 @click.command(epilog=EPILOG)
-@click.argument("data", type=click.Path(path_type=Path))
+@click.argument("data", type=FilePath())
 @click.option(
     "-s",
     "--sigma-max",
@@ -124,7 +131,9 @@ class FitOptions:
 )
 @table_options
 @click.option(
-    "--drop-invalid", is_flag=True, help="Leave out rows with NaN or inf; their label is -1."
+    "--drop-invalid",
+    is_flag=True,
+    help="Leave out rows with NaN or inf, and for cosine those of only zeros; their label is -1.",
 )
 @click.option(
     "--memory",
@@ -137,7 +146,7 @@ class FitOptions:
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path),
+    type=FilePath(),
     multiple=True,
     help="Write the labels, -1 for background: .csv, .npy or .parquet, or - for csv on stdout. "
     "Can be given more than once.",
@@ -146,6 +155,7 @@ class FitOptions:
 @click.option("--fail-if-empty", is_flag=True, help="Exit with 4 when no cluster is found.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
 @click.option("-q", "--quiet", is_flag=True, help="Print only warnings and errors.")
+@click.option("-v", "--verbose", is_flag=True, help="Say on stderr how the engine does it.")
 @click.option("--progress/--no-progress", default=True, help="Draw a bar if stderr is a terminal.")
 @debug_option
 @click.pass_obj
@@ -167,44 +177,53 @@ def run(options: FitOptions, session: Session) -> int:
 
     from crlm.tables import read_table
 
-    table = read_table(options.data, key=options.key, columns=options.columns)
-    valid = valid_rows(table, drop=options.drop_invalid)
-    model = fit_model(table.X if valid is None else table.X[valid], options)
+    table = read_table(
+        options.data, key=options.key, columns=options.columns, header=options.header
+    )
+    if not options.quiet:
+        for note in table.notes:
+            say(f"note: {note}", err=True)
+    valid = valid_rows(table, options)
+    model = fit_model(table, valid, options)
     write_outputs(full_labels(model, valid), options)
     tell(model, table, options, session)
     return NO_CLUSTER if options.fail_if_empty and model.n_clusters_ == 0 else 0
 
 
-def valid_rows(table: Table, *, drop: bool) -> NDArray[np.bool_] | None:
+def valid_rows(table: Table, options: FitOptions) -> NDArray[np.bool_] | None:
     """Mask of the rows that can be used, or None when all can."""
     import numpy as np
 
-    from crlm.tables import invalid_rows
+    from crlm.tables import invalid_rows, zero_rows
 
     bad = invalid_rows(table.X)
-    if not len(bad):
+    zero = zero_rows(table.X) if options.metric == "cosine" else bad[:0]
+    valid = np.ones(len(table.X), dtype=np.bool_)
+    valid[bad] = valid[zero] = False
+    if valid.all():
         return None
-    if not drop:
-        first = ", ".join(map(str, bad[:3]))
-        rows = "row" if len(bad) == 1 else "rows"
+    if not options.drop_invalid:
+        some, what = (bad, "with NaN or inf") if len(bad) else (zero, "of only zeros")
+        first = ", ".join(map(str, some[:3]))
+        why = "" if len(bad) else " --metric cosine needs a direction, and zeros have none."
         msg = (
-            f"{table.source} has {len(bad):,} {rows} with NaN or inf (first: {first}). "
+            f"{table.source} has {count(len(some), 'row')} {what} (first: {first}).{why} "
             "Drop them with --drop-invalid"
         )
         raise InputError(msg)
-    if len(bad) == len(table.X):
-        msg = f"{table.source}: every one of the {len(bad):,} rows has NaN or inf."
+    if not valid.any():
+        what = "NaN, inf or only zeros" if len(zero) else "NaN or inf"
+        msg = f"{table.source}: every one of the {len(valid):,} rows has {what}."
         raise InputError(msg)
-    valid = np.ones(len(table.X), dtype=np.bool_)
-    valid[bad] = False
     return valid
 
 
-def fit_model(X: NDArray[Any], options: FitOptions) -> CRLM:
-    """Fit with the options' parameters and a progress bar."""
+def fit_model(table: Table, valid: NDArray[np.bool_] | None, options: FitOptions) -> CRLM:
+    """Fit the valid rows with the options' parameters and a progress bar."""
     from crlm import CRLM
 
-    with progress_bar(options.progress and not options.quiet) as progress:
+    bar = progress_bar(options.progress and not options.quiet)
+    with bar as progress, engine_log(options.verbose):
         model = CRLM(
             options.sigma_max,
             max_clusters=options.max_clusters,
@@ -215,7 +234,20 @@ def fit_model(X: NDArray[Any], options: FitOptions) -> CRLM:
             n_jobs=options.threads,
             progress=progress,
         )
-        return model.fit(X)
+        try:
+            return model.fit(table.X if valid is None else table.X[valid])
+        except InputError as error:
+            raise InputError(_about_file(str(error), table.source, valid)) from error
+
+
+def _about_file(message: str, source: str, valid: NDArray[np.bool_] | None) -> str:
+    """Message of the estimator about its X as one about the file and the rows of the file."""
+    if message.startswith("X "):
+        message = source + message[1:]
+    if valid is None:
+        return message
+    rows = valid.nonzero()[0]
+    return re.sub(r"\(row (\d+)\)", lambda match: f"(row {rows[int(match[1])]})", message)
 
 
 def full_labels(model: CRLM, valid: NDArray[np.bool_] | None) -> NDArray[np.int64]:
@@ -231,10 +263,10 @@ def full_labels(model: CRLM, valid: NDArray[np.bool_] | None) -> NDArray[np.int6
 
 def write_outputs(labels: NDArray[np.int64], options: FitOptions) -> None:
     """Write the labels wherever they were asked for."""
-    from crlm.tables import write_labels, write_labels_csv
+    from crlm.tables import label_writer, write_labels_csv, write_together
 
-    for path in options.files:
-        write_labels(path, labels, force=options.force)
+    force = options.force
+    write_together([(path, label_writer(path, labels, force=force)) for path in options.files])
     if options.labels_to_stdout:
         sys.stdout.flush()
         stdout = sys.stdout.buffer
@@ -249,16 +281,17 @@ def tell(model: CRLM, table: Table, options: FitOptions, session: Session) -> No
     if options.as_json:
         say_json(record(model, table, options))
     elif not options.quiet:
-        for line in lines(model, table):
-            say(line, err=options.labels_to_stdout)
-        say_next(options, session)
+        err = options.labels_to_stdout
+        for line in lines(model, table, err=err):
+            say(line, err=err)
+        say_next(model, options, session)
 
 
-def lines(model: CRLM, table: Table) -> list[str]:
+def lines(model: CRLM, table: Table, *, err: bool = False) -> list[str]:
     """Say the result to people."""
     n, d = table.X.shape
     head = f"{table.source}  {n:,} × {d:,} {table.X.dtype}"
-    return [head, *summary(model, n_dropped=n - len(model.labels_))]
+    return [head, *summary(model, n_dropped=n - len(model.labels_), err=err)]
 
 
 def record(model: CRLM, table: Table, options: FitOptions) -> dict[str, Any]:
@@ -270,6 +303,8 @@ def record(model: CRLM, table: Table, options: FitOptions) -> dict[str, Any]:
         "data": table.source,
         "n": n,
         "d": d,
+        "columns": table.columns,
+        "vector": table.vector,
         "dropped": n - len(model.labels_),
         "metric": options.metric,
         "sigma_max": float(model.sigma_max_),
@@ -285,10 +320,30 @@ def record(model: CRLM, table: Table, options: FitOptions) -> dict[str, Any]:
     }
 
 
-def say_next(options: FitOptions, session: Session) -> None:
-    """Say what was written, or how to."""
+def say_next(model: CRLM, options: FitOptions, session: Session) -> None:
+    """Say what was written, or what to try."""
     if options.files:
         say(f"Wrote {', '.join(map(str, options.files))} (−1 = background)", err=True)
     elif not options.output:
-        again = shlex.join(["crlm", *session.argv, "-o", "labels.csv"])
-        say(f"Next:  {again}", err=True)
+        argv = session.argv
+        if model.n_clusters_ == 0:
+            wider = f"{2 * model.sigma_max_:.3g}"
+            again = [*without_option(argv, "-s", "--sigma-max"), "--sigma-max", wider]
+        else:
+            again = [*argv, "-o", free_name("labels.csv")]
+        say(f"Next:  {shlex.join(['crlm', *again])}", err=True)
+
+
+def without_option(argv: list[str], short: str, long: str) -> list[str]:
+    """Command line without this option and its value.
+
+    >>> without_option(["fit", "-s", "1", "x.npy", "--sigma-max=2", "-q"], "-s", "--sigma-max")
+    ['fit', 'x.npy', '-q']
+    """
+    left, is_value = [], False
+    for word in argv:
+        joined = word.startswith(f"{long}=") or (word.startswith(short) and word != short)
+        if not is_value and not joined and word not in (short, long):
+            left.append(word)
+        is_value = not is_value and word in (short, long)
+    return left

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from crlm.cli.common import debug_option, number, say, say_json, table_options
+from crlm.cli.common import FilePath, count, debug_option, number, say, say_json, table_options
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from crlm.tables import Table
 
 EPILOG = """\b
 Examples:
@@ -22,18 +24,21 @@ MAX_NAMES = 12
 
 
 @click.command(epilog=EPILOG)
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=FilePath())
 @table_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @debug_option
-def info(file: Path, key: str | None, columns: list[str] | None, as_json: bool) -> int:
+def info(file: Path, as_json: bool, **reading: Any) -> int:
     """Say what FILE holds: shape, type, columns, range, rows with NaN or inf.
 
     A .npy file is read piece by piece, however large it is.
     """
     from crlm.tables import read_table
 
-    facts = describe(*read_table(file, key=key, columns=columns))
+    table = read_table(file, **reading)
+    for note in table.notes:
+        say(f"note: {note}", err=True)
+    facts = describe(table)
     if as_json:
         say_json(facts)
     else:
@@ -42,20 +47,22 @@ def info(file: Path, key: str | None, columns: list[str] | None, as_json: bool) 
     return 0
 
 
-def describe(X: NDArray[Any], columns: list[str] | None, source: str) -> dict[str, Any]:
+def describe(table: Table) -> dict[str, Any]:
     """Facts about a matrix, found in one pass over its values and one for NaN."""
     from crlm.tables import invalid_rows
 
+    X = table.X
     low, high = value_range(X)
     bad = invalid_rows(X)
     return {
         "schema": "crlm.info/1",
-        "data": source,
+        "data": table.source,
         "n": X.shape[0],
         "d": X.shape[1],
         "dtype": str(X.dtype),
         "bytes": X.nbytes,
-        "columns": columns,
+        "columns": table.columns,
+        "vector": table.vector,
         "min": low,
         "max": high,
         "invalid_rows": len(bad),
@@ -85,11 +92,13 @@ def lines(facts: dict[str, Any]) -> list[str]:
         names = facts["columns"][:MAX_NAMES]
         more = "" if len(names) == facts["d"] else f", ... and {facts['d'] - len(names):,} more"
         found.append(f"columns  {', '.join(names)}{more}")
+    if facts["vector"] is not None:
+        found.append(f"vectors  of column {facts['vector']}")
     found.append(f"range    {number(facts['min'])} to {number(facts['max'])}")
     if facts["invalid_rows"]:
         which = ", ".join(map(str, facts["first_invalid"]))
-        rows = "row" if facts["invalid_rows"] == 1 else "rows"
-        found.append(f"invalid  {facts['invalid_rows']:,} {rows} with NaN or inf (first: {which})")
+        rows = count(facts["invalid_rows"], "row")
+        found.append(f"invalid  {rows} with NaN or inf (first: {which})")
     else:
         found.append("invalid  no row with NaN or inf")
     return found

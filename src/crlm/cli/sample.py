@@ -10,7 +10,16 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from crlm.cli.common import check_outputs, comma_floats, debug_option, refuse_same_name, say
+from crlm.cli.common import (
+    FilePath,
+    check_outputs,
+    comma_floats,
+    count,
+    debug_option,
+    free_name,
+    refuse_same_name,
+    say,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -46,10 +55,14 @@ _DEFAULT = SampleOptions()
 
 
 @click.command(epilog=EPILOG)
-@click.argument("out", type=click.Path(path_type=Path))
-@click.option("-n", type=int, default=_DEFAULT.n, show_default=True, help="Number of rows.")
+@click.argument("out", type=FilePath())
 @click.option(
-    "-k", type=int, help="Number of clusters.  [default: as many as --sigmas or --weights]"
+    "-n", type=click.IntRange(1), default=_DEFAULT.n, show_default=True, help="Number of rows."
+)
+@click.option(
+    "-k",
+    type=click.IntRange(0),
+    help="Number of clusters.  [default: as many as --sigmas or --weights]",
 )
 @click.option(
     "-d", "--dim", type=int, default=_DEFAULT.dim, show_default=True, help="Number of columns."
@@ -89,7 +102,7 @@ _DEFAULT = SampleOptions()
 )
 @click.option(
     "--labels",
-    type=click.Path(path_type=Path),
+    type=FilePath(),
     help="Also write the true labels, -1 for background: .csv, .npy or .parquet.",
 )
 @click.option("--force", is_flag=True, help="Replace files that exist.")
@@ -99,21 +112,24 @@ def sample(out: Path, labels: Path | None, force: bool, **flags: Any) -> int:
 
     OUT is .npy, .csv or .parquet (the points), or .npz (X the points, y the true labels).
     """
-    from crlm.tables import replacing, write_labels
+    from crlm.tables import label_writer, write_together
 
     check_outputs([out], force, formats=tuple(POINT_WRITERS))
     if labels:
         refuse_same_name([out, labels])
         check_outputs([labels], force)
     X, y = draw(SampleOptions(**flags))
-    with replacing(out) as file:
-        POINT_WRITERS[out.suffix.lower()](file, X, y)
+    write = POINT_WRITERS[out.suffix.lower()]
+    jobs: list[tuple[Path, Callable[[IO[bytes]], None]]] = [(out, lambda file: write(file, X, y))]
     if labels:
-        write_labels(labels, y, force=force)
+        jobs.append((labels, label_writer(labels, y, force=force)))
+    write_together(jobs)
     written = f"{out}, {labels}" if labels else str(out)
     n, d = X.shape
-    say(f"Wrote {written}: {n:,} × {d:,}, {int((y >= 0).sum()):,} rows in clusters", err=True)
-    say(f"Next:  crlm fit {shlex.quote(str(out))} -o labels.csv", err=True)
+    say(
+        f"Wrote {written}: {n:,} × {d:,}, {count(int((y >= 0).sum()), 'row')} in clusters", err=True
+    )
+    say(f"Next:  crlm fit {shlex.quote(str(out))} -o {free_name('labels.csv')}", err=True)
     return 0
 
 

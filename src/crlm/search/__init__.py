@@ -19,6 +19,7 @@ losses and the balls are the same to the last bit.
 from __future__ import annotations
 
 import logging
+from functools import cached_property
 from typing import Literal
 
 from threadpoolctl import threadpool_limits
@@ -33,9 +34,10 @@ from crlm.search.distance import Floats
 from crlm.search.graph import Neighbourhood, StoredGraph
 from crlm.search.pairs import Pairs, Weights
 from crlm.search.parallel import Progress
-from crlm.search.plan import Plan, make_plan
+from crlm.search.plan import Plan, make_plan, near_share
 from crlm.search.stored import find_pairs
 from crlm.search.stream import StreamedGraph
+from crlm.search.tree import MAX_D, find_pairs_by_tree, tree_workspace
 
 __all__ = [
     "Floats",
@@ -63,7 +65,7 @@ def neighbourhood(
     memory_limit: int,
     n_jobs: int = 1,
     progress: Progress | None = None,
-    _engine: Literal["stored", "stream", "dense"] | None = None,
+    _engine: Literal["tree", "stored", "stream", "dense"] | None = None,
     _block: int | None = None,
 ) -> Neighbourhood:
     """Losses and balls of all rows, at one bandwidth.
@@ -82,42 +84,22 @@ def neighbourhood(
     progress : callable or None
         Called as ``progress(done, total)`` while the search runs.
     """
-    n, d = X.shape
-    cutoff = squared_cutoff(sigma_max, d, G)
+    cutoff = squared_cutoff(sigma_max, X.shape[1], G)
     # BLAS gets one thread, because the blocks themselves are spread over threads.
     with threadpool_limits(limits=1, user_api="blas"):
-        plan = make_plan(X, cutoff, _block)
-        budget = Budget(n, memory_limit, Blocks.workspace(plan, n_jobs))
-        engine = _engine or _choose_engine(plan, budget)
+        search = _Search(X, cutoff, memory_limit, n_jobs, _block)
+        engine = _engine or search.choose()
         log.info("%s: %s", engine, _ENGINES[engine])
-        if engine == "dense":
-            Budget(n, memory_limit, dense_workspace(d, n_jobs)).check(0)
-            blocks = None
-        else:
-            blocks = Blocks.prepare(X, cutoff, plan, n_jobs)
-            if engine == "stored":
-                try:
-                    pairs = find_pairs(blocks, budget, n_jobs=n_jobs, progress=progress)
-                    return StoredGraph(pairs, sigma_max, d, G, weights)
-                except MemoryLimitError:
-                    log.info("more pairs than expected; going on without storing them")
+        if engine in ("tree", "stored"):
+            try:
+                pairs = search.pairs(engine, progress)
+                return StoredGraph(pairs, sigma_max, X.shape[1], G, weights)
+            except MemoryLimitError:
+                log.info("more pairs than expected; going on without storing them")
+        blocks = None if engine == "dense" else search.blocks()
         return StreamedGraph(
             X, blocks, cutoff, sigma_max, G, weights, n_jobs=n_jobs, progress=progress
         )
-
-
-_ENGINES = {
-    "stored": "all pairs are found once and kept",
-    "stream": "the pairs would not fit in memory_limit, and are found again when needed",
-    "dense": "the radius takes in much of the data, so all pairs are summed in blocks",
-}
-
-
-def _choose_engine(plan: Plan, budget: Budget) -> Literal["stored", "stream", "dense"]:
-    if plan.kept > _DENSE or budget.max_pairs < 0:
-        return "dense"  # which also works in the least memory
-    expected = plan.kept * budget.n**2 / 2
-    return "stored" if expected <= budget.max_pairs else "stream"
 
 
 def pairs_within(
@@ -127,6 +109,7 @@ def pairs_within(
     memory_limit: int,
     n_jobs: int = 1,
     progress: Progress | None = None,
+    _engine: Literal["tree", "stored"] | None = None,
     _block: int | None = None,
 ) -> Pairs:
     """All pairs of rows whose squared distance is strictly less than `sq_cutoff`.
@@ -137,8 +120,60 @@ def pairs_within(
         Before more than `memory_limit` bytes are taken.
     """
     with threadpool_limits(limits=1, user_api="blas"):
-        plan = make_plan(X, sq_cutoff, _block)
-        budget = Budget(len(X), memory_limit, Blocks.workspace(plan, n_jobs))
-        budget.check(plan.kept * len(X) ** 2 / 2, doubt=0.2)  # a sample errs by some percent
-        blocks = Blocks.prepare(X, sq_cutoff, plan, n_jobs)
-        return find_pairs(blocks, budget, n_jobs=n_jobs, progress=progress)
+        search = _Search(X, sq_cutoff, memory_limit, n_jobs, _block)
+        return search.pairs(_engine or ("tree" if search.is_low else "stored"), progress)
+
+
+_ENGINES = {
+    "tree": "few columns, so a tree finds all pairs, which are kept",
+    "stored": "all pairs are found once and kept",
+    "stream": "the pairs would not fit in memory_limit, and are found again when needed",
+    "dense": "the radius takes in much of the data, so all pairs are summed in blocks",
+}
+
+
+class _Search:
+    """One search: its plan is made once, and used by whichever engine is chosen."""
+
+    def __init__(
+        self, X: Floats, cutoff: float, memory_limit: int, n_jobs: int, block: int | None
+    ) -> None:
+        self._X, self._cutoff, self._limit, self._n_jobs = X, cutoff, memory_limit, n_jobs
+        self._block = block
+        self._near = near_share(X, cutoff)
+        self.is_low = X.shape[1] <= MAX_D
+
+    @cached_property
+    def _plan(self) -> Plan:
+        return make_plan(self._X, self._cutoff, self._block)
+
+    def choose(self) -> str:
+        """Fastest engine that fits in memory."""
+        n, d = self._X.shape
+        budget = self._budget("tree" if self.is_low else "stored")
+        if self._near > _DENSE or budget.max_pairs < 0:
+            Budget(n, self._limit, dense_workspace(d, self._n_jobs)).check(0)
+            return "dense"  # which also works in the least memory
+        if self._near * n**2 / 2 > budget.max_pairs:
+            return "stream"
+        return "tree" if self.is_low else "stored"
+
+    def pairs(self, engine: str, progress: Progress | None) -> Pairs:
+        """All pairs, by tree or by blocks."""
+        X, budget = self._X, self._budget(engine)
+        budget.check(self._near * len(X) ** 2 / 2, doubt=0.2)  # a sample errs by some percent
+        if engine == "tree":
+            return find_pairs_by_tree(
+                X, self._cutoff, budget, n_jobs=self._n_jobs, progress=progress
+            )
+        return find_pairs(self.blocks(), budget, n_jobs=self._n_jobs, progress=progress)
+
+    def blocks(self) -> Blocks:
+        """Rows made ready for the filter."""
+        return Blocks.prepare(self._X, self._cutoff, self._plan, self._n_jobs)
+
+    def _budget(self, engine: str) -> Budget:
+        n, d = self._X.shape
+        if engine == "tree":
+            return Budget(n, self._limit, tree_workspace(n, d))
+        return Budget(n, self._limit, Blocks.workspace(self._plan, self._n_jobs))

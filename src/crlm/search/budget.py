@@ -28,12 +28,16 @@ class Budget(NamedTuple):
 
     def _refusal(self, n_pairs: float) -> str:
         needed = self.workspace + n_pairs * BYTES_PER_PAIR
-        share = n_pairs / (self.n * (self.n - 1) / 2)
+        enough = f"memory_limit='{math.ceil(1.1 * needed / 1e6)}MB'"
+        if not n_pairs:
+            return (
+                f"a search over {self.n:,} rows works in about {in_words(needed)}, over the memory "
+                f"limit of {in_words(self.limit)}. Pass {enough}, or use fewer threads."
+            )
         return (
-            f"the radius takes in about {n_pairs:,.0f} pairs of {self.n:,} rows ({share:.2g} of "
-            f"all), which takes about {in_words(needed)}, over the memory limit of "
-            f"{in_words(self.limit)}. Use a smaller sigma_max, or pass "
-            f"memory_limit='{math.ceil(1.1 * needed / 1e6)}MB'."
+            f"the radius takes in about {n_pairs:,.0f} pairs of {self.n:,} rows, which takes about "
+            f"{in_words(needed)}, over the memory limit of {in_words(self.limit)}. Use a smaller "
+            f"sigma_max, or pass {enough}."
         )
 
 

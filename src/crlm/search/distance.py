@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float32] | NDArray[np.float64]
 
 _CHUNK_ELEMENTS = 1 << 18  # 2 MB of differences at a time: stays in cache
+_SEQUENTIAL = 8  # NumPy adds fewer numbers than this one after the other
 
 
 def sq_distances(A: Floats, B: Floats) -> NDArray[np.float64]:
@@ -32,9 +33,26 @@ def sq_distances_of_pairs(
 ) -> NDArray[np.float64]:
     """Squared distances between ``X[i]`` and ``Y[j]``, a cache-sized chunk at a time."""
     out = np.empty(len(i), dtype=np.float64)
+    few = X.shape[1] < _SEQUENTIAL
     for part in chunks(len(i), X.shape[1]):
-        out[part] = sq_distances(X.take(i[part], axis=0), Y.take(j[part], axis=0))
+        if few:
+            out[part] = _by_column(X, i[part], Y, j[part])
+        else:
+            out[part] = sq_distances(X.take(i[part], axis=0), Y.take(j[part], axis=0))
     return out
+
+
+def _by_column(
+    X: Floats, i: NDArray[np.intp], Y: Floats, j: NDArray[np.intp]
+) -> NDArray[np.float64]:
+    """The same for few columns, one at a time: the sum over a row adds them from left to right."""
+    total = np.zeros(len(i))
+    for x, y in zip(X.T, Y.T, strict=True):
+        diff = x[i].astype(np.float64)
+        diff -= y[j]
+        diff *= diff
+        total += diff
+    return total
 
 
 def chunks(n_rows: int, d: int) -> Iterator[slice]:

@@ -76,15 +76,30 @@ class StoredGraph:
         clusters together costs one pass over the pairs.
         """
         self.alive[C] = False
-        for m in C:
-            row = self._pairs.row(m)
-            # A row's indices are distinct, so the fancy subtraction misses none.
-            self.L[self._pairs.indices[row]] -= weigh(self._loss(row), self._weights[m : m + 1])
+        degrees = np.diff(self._pairs.indptr)[C]
+        # A few members at a time, so that what is gathered stays small.
+        for part in np.split(C, _cuts(degrees)):
+            at, owner = self._entries(part)
+            loss = weigh(self._loss(at), self._weights[owner])
+            np.subtract.at(self.L, self._pairs.indices[at], loss)
 
-    def _loss(self, part: slice) -> NDArray[np.int64]:
+    def _entries(self, rows: NDArray[np.intp]) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
+        """Where the neighbours of some rows are, and whose they are."""
+        first, degrees = self._pairs.indptr[rows], np.diff(self._pairs.indptr)[rows]
+        skip = np.repeat(first - np.concatenate([[0], np.cumsum(degrees)[:-1]]), degrees)
+        return np.arange(len(skip)) + skip, np.repeat(rows, degrees)
+
+    def _loss(self, part: slice | NDArray[np.int64]) -> NDArray[np.int64]:
         return fixed_point(
             robust_loss(self._pairs.sq_dist[part], self._sigma_max, self._d, self._G)
         )
 
 
 _ROWS = 1 << 14
+_ENTRIES = 1 << 20
+
+
+def _cuts(degrees: NDArray[np.int64]) -> NDArray[np.intp]:
+    """Where to cut rows so that each part has about a million neighbours at most."""
+    part = np.cumsum(degrees) // _ENTRIES
+    return np.flatnonzero(np.diff(part)) + 1

@@ -36,7 +36,6 @@ class Plan(NamedTuple):
 
     frame: Frame
     runs: Runs
-    kept: float  # share of pairs that pass the filter, estimated
 
     @property
     def reach(self) -> float:
@@ -61,24 +60,24 @@ def make_plan(X: Floats, sq_cutoff: float, block: int | None = None) -> Plan:
     n, d = X.shape
     f = frame(X, sq_cutoff)
     if n <= _SMALL:
-        no_axes = np.zeros((n, 0))
-        kept = _choose_directions(_with_rest(f.coordinates(_sample(X, 1024))), f.cutoff, d)[1]
-        return Plan(f, cut_into_runs(no_axes, block or _SIZES[-1]), kept)
+        return Plan(f, cut_into_runs(np.zeros((n, 0)), block or _SIZES[-1]))
 
     # Two samples: rows that shaped the directions look better along them than the rest will.
     shaping, judging = _sample(X, 2048)[::2], _sample(X, 2048)[1::2]
-    directions = leading_directions(shaping, min(d, _MAX_DIRECTIONS))
-    m, kept = _choose_directions(f.along(directions).coordinates(judging), f.cutoff, d)
+    # Finding many directions does not pay for few rows.
+    directions = leading_directions(shaping, min(d, _MAX_DIRECTIONS, n // 100))
     lead = _lead(X, f.along(directions[:, : max(_AXES)]))
-    f = f.along(None if m == d else directions[:, :m])
     n_axes, looked_at = _choose_axes(lead, f.cutoff)
+    sample = f.along(directions).coordinates(judging)
+    m, kept = _choose_directions(sample, f.cutoff, d, looked_at, near_share(X, sq_cutoff))
+    f = f.along(None if m == d else directions[:, :m])
     size = _SIZES[0] if looked_at < 0.3 else _SIZES[-1]
     log.info(
         "search: %s rows x %s columns; filter on %s of %s directions keeps %.2g of pairs; runs of "
         "%s rows along %s axes leave %.2g of them to filter",
         *(n, d, m, d, kept, size, n_axes, looked_at),
     )
-    return Plan(f, cut_into_runs(lead[:, :n_axes], block or size), kept)
+    return Plan(f, cut_into_runs(lead[:, :n_axes], block or size))
 
 
 def leading_directions(X: Floats, m: int) -> NDArray[np.float64]:
@@ -100,9 +99,15 @@ def leading_directions(X: Floats, m: int) -> NDArray[np.float64]:
     return np.linalg.qr(Q @ rotation)[0]
 
 
-def _with_rest(c: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Coordinates along every column leave nothing over."""
-    return np.concatenate([c, np.zeros((len(c), 1))], axis=1)
+def near_share(X: Floats, sq_cutoff: float) -> float:
+    """Share of pairs that are closer than the radius, in a sample of the rows."""
+    sample = _sample(X, 1024).astype(np.float64)
+    sample -= np.median(sample, axis=0)
+    some = sample[::4]
+    sq_norm = np.square(sample).sum(axis=1)
+    sq_dist = sq_norm[::4, None] + sq_norm - 2.0 * (some @ sample.T)
+    near = int((sq_dist < sq_cutoff).sum()) - len(some)  # not a row with itself
+    return max(near, 0) / max(1, len(some) * (len(sample) - 1))
 
 
 def _sample(X: Floats, size: int) -> Floats:
@@ -110,16 +115,21 @@ def _sample(X: Floats, size: int) -> Floats:
     return X[np.unique(np.linspace(0, len(X) - 1, size).astype(np.intp))]
 
 
-def _choose_directions(c: NDArray[np.float64], cutoff: float, d: int) -> tuple[int, float]:
+def _choose_directions(
+    c: NDArray[np.float64], cutoff: float, d: int, looked_at: float, near: float
+) -> tuple[int, float]:
     """Number of directions for which filter and measuring together cost least.
 
-    `c` are the coordinates of a sample along all directions, with the rest in the last column.
-    Returns the number and the share of pairs that pass the filter.
+    `c` are the coordinates of a sample along all directions, with the rest in the last column;
+    `looked_at` is the share of pairs that the boxes leave to the filter, `near` that of pairs
+    closer than the radius, which is what a filter on all d columns keeps.
+    Returns the number, and the share of pairs that pass such a filter.
     """
     some, more = c[::4], c
     sq_norm = np.square(c).sum(axis=1)
     sq_dist = np.zeros((len(some), len(more)))
-    best = (np.inf, 0, 1.0)
+    measure = _MEASURE + _MEASURE_COLUMN * d
+    best = (looked_at * _FILTER_COLUMN * d + near * measure, d, near)
     done = 0
     for m in [m for m in _DIRECTIONS if m < c.shape[1] - 1] + [c.shape[1] - 1]:
         a, b = some[:, done:m], more[:, done:m]
@@ -128,7 +138,7 @@ def _choose_directions(c: NDArray[np.float64], cutoff: float, d: int) -> tuple[i
         bound = sq_dist + np.square(rest[::4, None] - rest)
         # The few pairs of a row with itself are counted too; they do no harm.
         kept = max(float((bound < cutoff).sum() - len(some)), 0.0) / bound.size
-        cost = _FILTER_COLUMN * m + kept * (_MEASURE + _MEASURE_COLUMN * d)
+        cost = looked_at * _FILTER_COLUMN * m + kept * measure
         best = min(best, (cost, m, kept))
         done = m
     return best[1], best[2]

@@ -6,6 +6,9 @@ needed again is computed again: removing points means finding their neighbours a
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
@@ -16,6 +19,9 @@ from crlm.search.dense import TILE, DenseLosses
 from crlm.search.distance import Floats, sq_distances_of_pairs
 from crlm.search.pairs import Weights, weigh
 from crlm.search.parallel import Progress, in_parallel
+
+Charge = tuple[NDArray[np.integer], NDArray[np.int64]]  # rows, and the loss that each gets
+Part = Callable[[], list[Charge]]
 
 
 class StreamedGraph:
@@ -53,7 +59,7 @@ class StreamedGraph:
         n = len(X)
         self.alive = np.ones(n, dtype=bool)
         self.L = weigh(fixed_point(np.full(n, -G)), weights)  # each row lies in its own ball
-        self.L += self._caused_by(np.arange(n), progress)
+        self.L += self._sum(self._losses.all_parts(), progress)
 
     def ball(self, i: int) -> NDArray[np.intp]:
         """Rows alive in the open ball around row `i`, ascending, with `i` itself."""
@@ -64,57 +70,72 @@ class StreamedGraph:
     def remove(self, C: NDArray[np.intp]) -> None:
         """Take these rows out of the data."""
         self.alive[C] = False
-        self.L -= self._caused_by(C)
+        self.L -= self._sum(self._losses.parts_from(C), None)
 
-    def _caused_by(
-        self, C: NDArray[np.intp], progress: Progress | None = None
-    ) -> NDArray[np.int64]:
-        """Loss that each row has from the rows `C` in its ball, itself not counted."""
-        caused = np.zeros(len(self._X), dtype=np.int64)
-        parts = self._losses.parts()
-
-        def task(part: int) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
-            return parts[part], self._losses.sums(part, parts[part], C)
-
+    def _sum(self, parts: list[Part], progress: Progress | None) -> NDArray[np.int64]:
+        """Losses that the parts of the work add to each row."""
+        total = np.zeros(len(self._X), dtype=np.int64)
         with threadpool_limits(limits=1, user_api="blas"):
-            for rows, losses in in_parallel(task, range(len(parts)), self._n_jobs, progress):
-                caused[rows] = losses
-        return caused
+            for charges in in_parallel(lambda part: part(), parts, self._n_jobs, progress):
+                for rows, losses in charges:
+                    np.add.at(total, rows, losses)
+        return total
 
 
 class _SparseLosses:
-    """Sums of losses from the pairs that pass the filter, one run at a time."""
+    """Losses from the pairs that pass the filter, one run at a time."""
 
     def __init__(self, blocks: Blocks, sigma_max: float, G: float, weights: Weights) -> None:
         self._blocks, self._sigma_max, self._G, self._weights = blocks, sigma_max, G, weights
-        order = blocks.plan.runs.order
-        self._place = np.empty_like(order)
-        self._place[order] = np.arange(len(order))
 
-    def parts(self) -> list[NDArray[np.intp]]:
-        runs = self._blocks.plan.runs
-        return [runs.rows(b) for b in range(runs.n_runs)]
+    def all_parts(self) -> list[Part]:
+        """Losses of all rows from all others; each pair is found once and charged to both."""
+        return [partial(self._all, b) for b in range(self._blocks.plan.runs.n_runs)]
 
-    def sums(self, b: int, rows: NDArray[np.intp], C: NDArray[np.intp]) -> NDArray[np.int64]:
-        start = b * self._blocks.plan.runs.size
-        L = np.zeros(len(rows), dtype=np.int64)
-        for i, j in self._blocks.pairs_with(b, np.sort(self._place[C])):
+    def parts_from(self, C: NDArray[np.intp]) -> list[Part]:
+        """Losses of all rows from the rows `C`."""
+        order = self._blocks.plan.runs.order
+        places = np.flatnonzero(np.isin(order, C))
+        return [partial(self._from, b, places) for b in range(self._blocks.plan.runs.n_runs)]
+
+    def _all(self, b: int) -> list[Charge]:
+        charges = []
+        for i, j in self._blocks.later_pairs(b):
             found = self._blocks.measure(i, j)
-            loss = robust_loss(found.sq_dist, self._sigma_max, self._blocks.X.shape[1], self._G)
-            weighed = weigh(fixed_point(loss), self._weights[found.j])
-            np.add.at(L, self._place[found.i] - start, weighed)
-        return L
+            loss = self._loss(found.sq_dist)
+            charges.append((found.i, weigh(loss, self._weights[found.j])))
+            charges.append((found.j, weigh(loss, self._weights[found.i])))
+        return charges
+
+    def _from(self, b: int, places: NDArray[np.intp]) -> list[Charge]:
+        charges = []
+        for i, j in self._blocks.pairs_with(b, places):
+            found = self._blocks.measure(i, j)
+            charges.append((found.i, weigh(self._loss(found.sq_dist), self._weights[found.j])))
+        return charges
+
+    def _loss(self, sq_dist: NDArray[np.float64]) -> NDArray[np.int64]:
+        d = self._blocks.X.shape[1]
+        return fixed_point(robust_loss(sq_dist, self._sigma_max, d, self._G))
 
 
 class _DenseLosses:
-    """Sums of losses over all pairs, in blocks."""
+    """Losses over all pairs, in blocks."""
 
     def __init__(self, X: Floats, sigma_max: float, G: float, weights: Weights) -> None:
         self._dense = DenseLosses(X, sigma_max, G, weights)
         self._n = len(X)
 
-    def parts(self) -> list[NDArray[np.intp]]:
-        return np.split(np.arange(self._n), range(TILE[0], self._n, TILE[0]))
+    def all_parts(self) -> list[Part]:
+        """Losses of all rows from all others."""
+        return self.parts_from(np.arange(self._n))
 
-    def sums(self, part: int, rows: NDArray[np.intp], C: NDArray[np.intp]) -> NDArray[np.int64]:
-        return self._dense.sums(rows, C)
+    def parts_from(self, C: NDArray[np.intp]) -> list[Part]:
+        """Losses of all rows from the rows `C`."""
+        return [
+            partial(self._part, np.arange(start, min(start + TILE[0], self._n)), C)
+            for start in range(0, self._n, TILE[0])
+        ]
+
+    def _part(self, rows: NDArray[np.intp], C: NDArray[np.intp]) -> list[Charge]:
+        return [(rows, self._dense.sums(rows, C))]

@@ -18,20 +18,22 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crlm.errors import InputError
 from crlm.tables.arrays import read_npy, read_npz
-from crlm.tables.common import listed
+from crlm.tables.common import Table, listed
 from crlm.tables.output import (
     LABEL_WRITERS,
     check_writable,
+    label_writer,
     replacing,
     write_labels,
     write_labels_csv,
+    write_together,
 )
 from crlm.tables.parquet import read_parquet
 from crlm.tables.text import read_text
@@ -41,16 +43,19 @@ __all__ = [
     "Table",
     "check_writable",
     "invalid_rows",
+    "label_writer",
     "read_table",
     "replacing",
     "row_blocks",
     "write_labels",
     "write_labels_csv",
+    "write_together",
+    "zero_rows",
 ]
 
 BLOCK_BYTES = 2**24  # of a memory-mapped file looked at in one go
 
-READERS: dict[str, Callable[..., tuple[NDArray[Any], list[str] | None]]] = {
+READERS: dict[str, Callable[..., Table]] = {
     ".npy": read_npy,
     ".npz": read_npz,
     ".csv": read_text,
@@ -59,26 +64,12 @@ READERS: dict[str, Callable[..., tuple[NDArray[Any], list[str] | None]]] = {
 }
 
 
-class Table(NamedTuple):
-    """Rows of a file as a matrix.
-
-    Attributes
-    ----------
-    X : ndarray of shape (n, d)
-        Numbers; a read-only memory map when the file allows it.
-    columns : list of str or None
-        Names of the d columns, when the file has names.
-    source : str
-        The file's name, for messages.
-    """
-
-    X: NDArray[Any]
-    columns: list[str] | None
-    source: str
-
-
 def read_table(
-    path: str | os.PathLike[str], *, key: str | None = None, columns: Sequence[str] | None = None
+    path: str | os.PathLike[str],
+    *,
+    key: str | None = None,
+    columns: Sequence[str] | None = None,
+    header: bool | None = None,
 ) -> Table:
     """Read the numeric matrix in a .npy, .npz, .csv, .tsv or .parquet file.
 
@@ -89,8 +80,10 @@ def read_table(
     key : str or None
         Which array of a .npz file; needed when it has more than one matrix.
     columns : sequence of str or None
-        Columns to take, by name, or by number from 0 where there are no names. ``"a:d"`` takes
-        all from a to d. For parquet, also the name of one column of vectors.
+        Columns to take, by name, or by number from 0 where names are no numbers. ``"a:d"``
+        takes all from a to d. For parquet, also the name of one column of vectors.
+    header : bool or None
+        Whether the first line of a text file names the columns; None looks at it.
 
     Returns
     -------
@@ -117,11 +110,16 @@ def read_table(
                 msg = f"--key {key} chooses an array of a .npz file, but {path.name} is not one."
                 raise InputError(msg)
             read = partial(read_npz, key=key)
-        X, names = read(path, columns)
+        if header is not None:
+            if read is not read_text:
+                flag = "--header" if header else "--no-header"
+                msg = f"{flag} is about .csv and .tsv files, but {path.name} is not one."
+                raise InputError(msg)
+            read = partial(read_text, header=header)
+        return read(path, columns)
     except OSError as error:
         msg = f"cannot read {path}: {error.strerror or error}"
         raise InputError(msg) from error
-    return Table(X, names, path.name)
 
 
 def invalid_rows(X: NDArray[Any]) -> NDArray[np.int64]:
@@ -138,6 +136,16 @@ def invalid_rows(X: NDArray[Any]) -> NDArray[np.int64]:
     return np.concatenate(found)
 
 
+def zero_rows(X: NDArray[Any]) -> NDArray[np.int64]:
+    """Numbers of the rows that hold nothing but zeros, found block by block.
+
+    >>> zero_rows(np.array([[0.0, 1.0], [0.0, -0.0], [np.nan, 0.0]]))
+    array([1])
+    """
+    found = [start + np.flatnonzero(~block.any(axis=1)) for start, block in row_blocks(X)]
+    return np.concatenate(found)
+
+
 def row_blocks(X: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any]]]:
     """Consecutive blocks of rows of about `BLOCK_BYTES`, each with its first row's number."""
     rows = max(1, BLOCK_BYTES // (X.shape[1] * X.itemsize))
@@ -146,7 +154,9 @@ def row_blocks(X: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any]]]:
 
 
 def _check_file(path: Path) -> None:
-    if not path.exists():
+    if path.is_symlink() and not path.exists():
+        msg = f"{path} is a link to {path.readlink()}, which does not exist."
+    elif not path.exists():
         msg = f"no such file: {path}{_similar_name(path)}"
     elif path.is_dir():
         msg = f"{path} is a folder. Give one file: {listed(READERS)}."

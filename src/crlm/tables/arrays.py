@@ -15,7 +15,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from crlm.errors import InputError
-from crlm.tables.common import listed, numbered, pick_columns, without_bool
+from crlm.tables.common import Table, listed, numbered, pick_columns, without_bool
 
 HEADER_READERS: dict[tuple[int, int], Callable[[IO[bytes]], tuple[Any, ...]]] = {
     (1, 0): npy.read_array_header_1_0,
@@ -33,18 +33,16 @@ class Header(NamedTuple):
     dtype: np.dtype[Any]
 
 
-def read_npy(path: Path, columns: Sequence[str] | None) -> tuple[NDArray[Any], None]:
+def read_npy(path: Path, columns: Sequence[str] | None) -> Table:
     """Matrix of a .npy file as a read-only memory map."""
     with path.open("rb") as file:
         header = _read_header(file, path.stat().st_size, path.name)
     _check_matrix(path.name, header)
     X = np.load(path, mmap_mode="r", allow_pickle=False)
-    return _taken(X, columns, path.name), None
+    return Table(_taken(X, columns, path.name), None, path.name)
 
 
-def read_npz(
-    path: Path, columns: Sequence[str] | None, key: str | None = None
-) -> tuple[NDArray[Any], None]:
+def read_npz(path: Path, columns: Sequence[str] | None, key: str | None = None) -> Table:
     """Matrix of that name in a .npz file, or its only one."""
     try:
         with zipfile.ZipFile(path) as archive:
@@ -61,7 +59,7 @@ def read_npz(
     except ZIP_ERRORS as error:
         msg = f"{path.name} is not a readable .npz file ({error})."
         raise InputError(msg) from error
-    return _taken(X, columns, path.name), None
+    return Table(_taken(X, columns, path.name), None, path.name)
 
 
 def _taken(X: NDArray[Any], columns: Sequence[str] | None, source: str) -> NDArray[Any]:
@@ -85,9 +83,12 @@ def _read_header(file: IO[bytes], size: int, what: str) -> Header:
     except (ValueError, KeyError, TypeError, SyntaxError, tokenize.TokenError) as error:
         msg = f"{what} is not a readable .npy array (damaged, or another format renamed)."
         raise InputError(msg) from error
+    if min(shape, default=1) < 0:
+        msg = f"{what} is damaged: its header gives the impossible shape {shape}. Save it again."
+        raise InputError(msg)
     needed, there = math.prod(shape) * dtype.itemsize, size - file.tell()
     # Objects are pickled, so their size in bytes says nothing; they are refused later.
-    if not dtype.hasobject and (min(shape, default=1) < 0 or needed > there):
+    if not dtype.hasobject and needed > there:
         msg = (
             f"{what} is cut short: its header promises {shape} {dtype} ({needed:,} bytes), "
             f"but {there:,} bytes follow. Copy or save it again."
@@ -158,6 +159,8 @@ def _dtype_problem(dtype: np.dtype[Any]) -> str | None:
 
 
 def _shape_problem(shape: tuple[int, ...]) -> str | None:
+    if len(shape) == 0:
+        return "is 0-D with shape (), a single number. Save a matrix with one row for each point"
     if len(shape) == 1:
         return f"is 1-D with shape {shape}. For rows of one number save x.reshape(-1, 1)"
     if len(shape) != 2:

@@ -7,14 +7,14 @@ import importlib.util
 import os
 import secrets
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from crlm.errors import DiskFullError, MissingExtraError, OutputError
+from crlm.errors import CRLMError, DiskFullError, MissingExtraError, OutputError
 from crlm.tables.common import listed
 from crlm.tables.parquet import import_pyarrow
 
@@ -24,10 +24,25 @@ def write_labels(path: str | os.PathLike[str], labels: ArrayLike, *, force: bool
 
     The file appears whole or not at all; with `force` an old one is replaced.
     """
-    path = Path(path)
+    write_together([(Path(path), label_writer(path, labels, force=force))])
+
+
+def label_writer(
+    path: str | os.PathLike[str], labels: ArrayLike, *, force: bool = False
+) -> Callable[[IO[bytes]], None]:
+    """Function that writes the labels in the format of `path`, once `path` may be written."""
     check_writable(path, force)
-    with replacing(path) as file:
-        LABEL_WRITERS[path.suffix.lower()](file, np.asarray(labels, dtype=np.int64))
+    write = LABEL_WRITERS[Path(path).suffix.lower()]
+    return lambda file: write(file, np.asarray(labels, dtype=np.int64))
+
+
+def write_together(jobs: Sequence[tuple[Path, Callable[[IO[bytes]], None]]]) -> None:
+    """Write several files of which all appear, or when one fails, none."""
+    with ExitStack() as stack:  # at whose end the files take their names
+        for path, write in jobs:
+            file = stack.enter_context(replacing(path))
+            write(file)
+            file.flush()  # a full disk must show before any file has its name
 
 
 def check_writable(
@@ -79,7 +94,15 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
         with partial.open("x+b") as file:
             yield file
         partial.replace(target)
+    except CRLMError:  # of another file, and already in words
+        raise
     except OSError as error:
+        if error.errno == errno.EFBIG:
+            msg = (
+                f"cannot write {path}: {error.strerror} for the limit of this shell or disk "
+                "(ulimit -f). Nothing was changed."
+            )
+            raise DiskFullError(msg) from error
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             msg = f"disk full while writing {path}. Nothing was changed; make room."
             raise DiskFullError(msg) from error

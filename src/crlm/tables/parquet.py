@@ -10,7 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crlm.errors import InputError, MissingExtraError
-from crlm.tables.common import listed, pick_columns, text_error, without_bool
+from crlm.tables.common import (
+    ROW_NUMBER_NAMES,
+    Table,
+    in_words,
+    listed,
+    pick_columns,
+    take_numeric,
+    text_error,
+    warn_of_row_numbers,
+    without_bool,
+)
 
 
 def import_pyarrow(purpose: str) -> Any:
@@ -23,9 +33,7 @@ def import_pyarrow(purpose: str) -> Any:
     return pyarrow
 
 
-def read_parquet(
-    path: Path, columns: Sequence[str] | None
-) -> tuple[NDArray[Any], list[str] | None]:
+def read_parquet(path: Path, columns: Sequence[str] | None) -> Table:
     """Matrix of a parquet file and the names of its columns, unless they are one of vectors."""
     pa = import_pyarrow("reading parquet")
     try:
@@ -33,7 +41,7 @@ def read_parquet(
             schema = file.schema_arrow
             places = _places(schema, columns, path.name)
             names = [schema.names[j] for j in places]
-            table = file.read(columns=names)
+            table = file.read(columns=list(dict.fromkeys(names)))
     except pa.ArrowException as error:
         msg = f"{path.name} is not a readable parquet file ({str(error).splitlines()[0]})."
         raise InputError(msg) from error
@@ -41,8 +49,21 @@ def read_parquet(
         msg = f"{path.name} has no rows."
         raise InputError(msg)
     if _is_one_vector(schema, places, path.name):
-        return _stack_vectors(table.column(0), f"{path.name} column {names[0]!r}"), None
-    return without_bool(np.column_stack([column.to_numpy() for column in table.columns])), names
+        column = _read_column(table, schema.names, places[0])
+        X = _stack_vectors(column, f"{path.name} column {names[0]!r}")
+        notes = _left_out(schema, places[0], path.name) if columns is None else ()
+        return Table(X, None, path.name, vector=names[0], notes=notes)
+    read = [_read_column(table, schema.names, j).to_numpy() for j in places]
+    X = without_bool(np.column_stack(read))
+    if columns is None:
+        warn_of_row_numbers(X, names, path.name)
+    return Table(X, names, path.name)
+
+
+def _read_column(table: Any, names: list[str], j: int) -> Any:
+    """Column that was number j of the file; columns that share a name are read together."""
+    same = [i for i, name in enumerate(table.column_names) if name == names[j]]
+    return table.column(same[names[:j].count(names[j])])
 
 
 def _places(schema: Any, columns: Sequence[str] | None, source: str) -> list[int]:
@@ -59,16 +80,45 @@ def _is_one_vector(schema: Any, places: list[int], source: str) -> bool:
     vectors = [j for j in places if _is_vector(schema.types[j])]
     if vectors and len(places) > 1:
         candidates = listed(f"{schema.names[j]} ({schema.types[j]})" for j in vectors)
-        msg = (
-            f"{source} has no single vector column. Candidates: {candidates}. "
-            f"Use --columns {schema.names[vectors[0]]}"
-        )
+        said = in_words(schema.names, vectors[:1])
+        fix = f" Use --columns {said}" if said else ""
+        msg = f"{source} has no single vector column. Candidates: {candidates}.{fix}"
         raise InputError(msg)
-    text = [j for j in places if not vectors and not _is_number(schema.types[j])]
-    if text:
-        numeric = [j for j in places if j not in text]
-        raise text_error(source, schema.names, text, numeric, str(schema.types[text[0]]))
+    if not vectors:
+        _refuse_other_types(schema, places, source)
     return bool(vectors)
+
+
+def _refuse_other_types(schema: Any, places: list[int], source: str) -> None:
+    """Name the columns that are not numbers: text as text, anything else by its type."""
+    other = [j for j in places if not _is_number(schema.types[j])]
+    if not other:
+        return
+    numeric = [j for j in places if j not in other]
+    row_numbers = [j for j in numeric if _may_number_rows(schema, j)]
+    fix = take_numeric(schema.names, numeric, row_numbers)
+    if all(_is_text(schema.types[j]) for j in other):
+        raise text_error(source, schema.names, other, str(schema.types[other[0]]), fix)
+    which = listed(f"{schema.names[j]!r} ({schema.types[j]})" for j in other)
+    s = "s" if len(other) > 1 else ""
+    msg = f"{source} has no numbers in column{s} {which}. {fix}"
+    raise InputError(msg)
+
+
+def _may_number_rows(schema: Any, j: int) -> bool:
+    """Whether the values of a column, which have not been read, could be row numbers."""
+    from pyarrow import types
+
+    return schema.names[j].strip().lower() in ROW_NUMBER_NAMES and types.is_integer(schema.types[j])
+
+
+def _left_out(schema: Any, vector: int, source: str) -> tuple[str, ...]:
+    """Say that other columns than the one of vectors were not used, if there are any."""
+    others = [repr(name) for j, name in enumerate(schema.names) if j != vector]
+    if not others:
+        return ()
+    name = schema.names[vector]
+    return (f"{source}: the rows are the vectors of column {name!r}; left out {listed(others)}",)
 
 
 def _is_vector(arrow_type: Any) -> bool:
@@ -76,6 +126,14 @@ def _is_vector(arrow_type: Any) -> bool:
 
     lists = (pa.ListType, pa.LargeListType, pa.FixedSizeListType)
     return isinstance(arrow_type, lists) and _is_number(arrow_type.value_type)
+
+
+def _is_text(arrow_type: Any) -> bool:
+    from pyarrow import types
+
+    if types.is_dictionary(arrow_type):
+        arrow_type = arrow_type.value_type
+    return bool(types.is_string(arrow_type) or types.is_large_string(arrow_type))
 
 
 def _is_number(arrow_type: Any) -> bool:

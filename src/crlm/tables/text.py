@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+import re
 import warnings
 from array import array
 from collections import Counter
@@ -15,9 +16,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crlm.errors import CRLMWarning, InputError
-from crlm.tables.common import listed, numbered, pick_columns, text_error
+from crlm.tables.common import (
+    Table,
+    is_row_number,
+    listed,
+    numbered,
+    pick_columns,
+    take_numeric,
+    text_error,
+    warn_of_row_numbers,
+)
 
 MISSING = {"", "na", "n/a", "null", "none"}  # cells that pandas, R and SQL write for "no value"
+DECIMAL_COMMA = re.compile(r"\s*[-+]?\d+(,\d+)?([eE][-+]?\d+)?\s*")
 ENCODING = "utf-8-sig"  # UTF-8; Excel's byte order mark is no part of the first cell
 
 
@@ -25,21 +36,27 @@ class Head(NamedTuple):
     """What the first line tells: names if it is a header, and the physical lines to skip."""
 
     names: list[str] | None
-    width: int
+    first: list[str]
     skip: int
     delimiter: str
+
+    @property
+    def width(self) -> int:
+        """Number of cells in a line."""
+        return len(self.first)
 
     def labels(self) -> list[str]:
         """Names, or numbers where there are none."""
         return self.names or numbered(self.width)
 
 
-def read_text(
-    path: Path, columns: Sequence[str] | None
-) -> tuple[NDArray[np.float64], list[str] | None]:
-    """Matrix of a text file and the names of its columns, if it has any."""
+def read_text(path: Path, columns: Sequence[str] | None, header: bool | None = None) -> Table:
+    """Matrix of a text file and the names of its columns, if it has any.
+
+    `header` says whether the first line holds names; None is to look and see.
+    """
     try:
-        head = _read_head(path)
+        head = _read_head(path, header)
         places = None if columns is None else pick_columns(columns, head.labels(), path.name)
         X = _read_numbers(path, head, places)
     except UnicodeDecodeError as error:
@@ -52,10 +69,14 @@ def read_text(
         msg = f"{path.name} has no rows of numbers."
         raise InputError(msg)
     if head.names is None:
-        return X, None
+        if header is None:
+            _warn_of_counted_line(X, head, path.name)
+        return Table(X, None, path.name)
     if places is not None:
-        return X, [head.names[j] for j in places]
-    return _without_row_numbers(X, head.names, path.name)
+        return Table(X, [head.names[j] for j in places], path.name)
+    X, names = _without_row_numbers(X, head.names, path.name)
+    warn_of_row_numbers(X, names, path.name)
+    return Table(X, names, path.name)
 
 
 def _without_row_numbers(
@@ -65,9 +86,7 @@ def _without_row_numbers(
 
     Taken as a coordinate it would dwarf all others, so it is left out, and that is said.
     """
-    first = X[:, 0]
-    whole = np.isfinite(first).all() and np.array_equal(first, np.rint(first))
-    if names[0] or len(names) == 1 or not whole or np.unique(first).size < len(X):
+    if names[0] or len(names) == 1 or not is_row_number("", X[:, 0]):
         return X, names
     warnings.warn(
         f"{source}: left out the first column; it has no name and numbers the rows.",
@@ -80,23 +99,87 @@ def _without_row_numbers(
 # The first line
 
 
-def _read_head(path: Path) -> Head:
+def _read_head(path: Path, header: bool | None) -> Head:
     delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
     with path.open(encoding=ENCODING, newline="") as file:
         reader = csv.reader(file, delimiter=delimiter)
         first = next((row for row in reader if row), None)
+        skip = reader.line_num
+        second = next((row for row in reader if row), [])
     if first is None:
         msg = f"{path.name} is empty: it has no line with a value."
         raise InputError(msg)
-    if len(first) == 1 and (other := next((c for c in ";\t|" if c in first[0]), None)):
+    _refuse_other_separator([first, second] if second else [first], delimiter, path.name)
+    if _is_header(first) if header is None else header:
+        return Head([cell.strip() for cell in first], first, skip, delimiter)
+    return Head(None, first, 0, delimiter)
+
+
+def _refuse_other_separator(rows: list[list[str]], delimiter: str, source: str) -> None:
+    """Recognise what spreadsheets and other programs write where no comma or tab separates."""
+    if all(_number(cell) is not None for cell in rows[-1]):
+        return  # the data at least are as they should be
+    lines = [delimiter.join(row) for row in rows]
+    others = [c for c in ";\t| " if c != delimiter]
+    comma = next((c for c in others if _has_decimal_commas(lines, c)), None)
+    other = comma or next((c for c in others if len(rows[0]) == 1 and _separates(c, lines)), None)
+    seems = f"seems to be separated by {'spaces' if other == ' ' else repr(other)}"
+    if comma:
+        example = next(cell for cell in _split(lines[-1], comma) if "," in cell).strip()
         msg = (
-            f"{path.name} seems to be separated by {other!r}. "
-            "Save it with commas (.csv) or tabs (.tsv)."
+            f"{source} {seems} and to have decimal commas (such as {example}). "
+            "Save it with decimal points, and commas (.csv) or tabs (.tsv) between them."
         )
-        raise InputError(msg)
-    if _is_header(first):
-        return Head([cell.strip() for cell in first], len(first), reader.line_num, delimiter)
-    return Head(None, len(first), 0, delimiter)
+    elif other:
+        msg = f"{source} {seems}. Save it with commas (.csv) or tabs (.tsv)."
+    elif any("," in cell for cell in rows[-1]) and all(map(DECIMAL_COMMA.fullmatch, rows[-1])):
+        example = next(cell for cell in rows[-1] if "," in cell).strip()
+        msg = f"{source} has decimal commas (such as {example}). Save it with decimal points."
+    else:
+        return
+    raise InputError(msg)
+
+
+def _has_decimal_commas(lines: list[str], separator: str) -> bool:
+    """Whether the last line is numbers such as 1,5 and the first one has as many cells."""
+    widths = {len(_split(line, separator)) for line in lines}
+    cells = _split(lines[-1], separator)
+    numbers = all(map(DECIMAL_COMMA.fullmatch, cells))
+    return len(widths) == 1 and len(cells) > 1 and numbers and "," in lines[-1]
+
+
+def _separates(separator: str, lines: list[str]) -> bool:
+    """Whether `separator` is in the first line; blanks are in names too, so ask for numbers."""
+    if separator != " ":
+        return separator in lines[0]
+    cells = _split(lines[-1], " ")
+    return len(cells) > 1 and all(_number(cell) is not None for cell in cells)
+
+
+def _split(line: str, separator: str) -> list[str]:
+    """Cells between single separators, or between any number of blanks."""
+    cells = line.split(separator)
+    return [cell for cell in cells if cell] if separator == " " else cells
+
+
+def _warn_of_counted_line(X: NDArray[np.float64], head: Head, source: str) -> None:
+    """Say that a first line such as 2020,2021,2022 was taken for data, when no other is like it."""
+    whole = all(cell.strip().isdecimal() for cell in head.first)
+    if head.width < 2 or len(X) < 2 or not whole or not _counts(np.array([head.first], float))[0]:
+        return
+    if not _counts(X[1:]).any():
+        warnings.warn(
+            f"{source}: the first line ({listed(head.first, 3)}) was read as data. If it names "
+            "the columns, say --header; if not, --no-header",
+            CRLMWarning,
+            stacklevel=3,
+        )
+
+
+def _counts(X: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which rows are increasing whole numbers."""
+    whole: NDArray[np.bool_] = (np.rint(X) == X).all(axis=1)
+    return whole & (X[:, 1:] > X[:, :-1]).all(axis=1)
 
 
 def _is_header(cells: list[str]) -> bool:
@@ -129,6 +212,8 @@ def _number(cell: str) -> float | None:
 
 def _read_numbers(path: Path, head: Head, places: list[int] | None) -> NDArray[np.float64]:
     """Numbers by NumPy's fast reader; cell by cell when it meets something else."""
+    if head.width == 1 and _has_blank_line(path):
+        return _read_cells(path, head, places)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # no data: the caller says it better
@@ -149,15 +234,28 @@ def _read_numbers(path: Path, head: Head, places: list[int] | None) -> NDArray[n
     return X
 
 
+def _has_blank_line(path: Path) -> bool:
+    with path.open(encoding=ENCODING) as file:
+        return any(line == "\n" for line in file)
+
+
 def _read_cells(path: Path, head: Head, places: list[int] | None) -> NDArray[np.float64]:
     """Read slowly, accept empty cells as NaN, and say where the text is if there is any."""
     places = list(range(head.width)) if places is None else places
     values, n_text, first_text = array("d"), Counter[int](), ""
     with path.open(encoding=ENCODING, newline="") as file:
         reader = csv.reader(file, delimiter=head.delimiter)
+        blank = 0  # lines since the last row
         for row in reader:
-            if not row or reader.line_num <= head.skip:
+            if reader.line_num <= head.skip:
                 continue
+            if not row:
+                blank += 1
+                continue
+            # In a single column an empty line is an empty cell, unless it is before or after all.
+            if head.width == 1 and (values or head.names):
+                values.extend([math.nan] * blank)
+            blank = 0
             if len(row) != head.width:
                 msg = (
                     f"{path.name} line {reader.line_num} has {len(row)} cells, but the first "
@@ -175,8 +273,11 @@ def _read_cells(path: Path, head: Head, places: list[int] | None) -> NDArray[np.
         return np.frombuffer(values, dtype=np.float64).reshape(n_rows, len(places))
     # A column that is mostly text is meant as text; a stray word is a mistake in its line.
     if text := [j for j in places if 2 * n_text[j] > n_rows]:
-        numeric = [j for j in places if j not in n_text]
-        raise text_error(path.name, head.labels(), text, numeric, first_text)
+        names, numeric = head.labels(), [j for j in places if j not in n_text]
+        X = np.frombuffer(values, dtype=np.float64).reshape(n_rows, len(places))
+        row_numbers = [j for j in numeric if is_row_number(names[j], X[:, places.index(j)])]
+        fix = take_numeric(names, numeric, row_numbers)
+        raise text_error(path.name, names, text, first_text, fix)
     where = listed(head.labels()[j] or f"number {j}" for j in n_text)
     msg = (
         f"{path.name} {first_text} is not a number (column {where}). Mend the line or empty the "
