@@ -76,7 +76,7 @@ class SigmaHistogramDisplay:
         if self.peaks:
             ax.lines[0].set_label("peaks: " + ", ".join(f"{p:.2g}" for p in self.peaks[:5]))
             handles.insert(0, ax.lines[0])
-        ax.legend(handles=handles, loc="upper left", frameon=False)
+        ax.legend(handles=handles, loc="upper left", framealpha=1.0, edgecolor="none")
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
