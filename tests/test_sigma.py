@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from crlm import GMMUB, estimate_sigma
+from crlm.sigma import suggest_sigma_max
 
 
 def gmmub(sigmas, d, seed, n=3000, D=100.0, weights=0.015):
@@ -66,6 +67,20 @@ def test_histogram_counts_every_pair_once():
     estimate = estimate_sigma(X)
     assert estimate.counts.sum() == 50 * 49 / 2
     assert len(estimate.edges) == len(estimate.counts) + 1
+
+
+def test_weights_and_copies_give_the_same_estimate():
+    X = gmmub([1.0, 2.0], 40, seed=5, n=1000, weights=0.05)
+    w = np.random.default_rng(0).integers(0, 4, len(X))
+    weighted = suggest_sigma_max(X, w)
+    repeated = suggest_sigma_max(np.repeat(X, w, axis=0), np.ones(w.sum(), dtype=np.int64))
+    assert weighted[:3] == repeated[:3]
+    assert np.array_equal(weighted.counts, repeated.counts)
+
+
+def test_copies_of_a_few_rows_cost_no_more_than_the_rows():
+    X = np.repeat(gmmub([1.0], 30, seed=1, n=40, weights=0.5), 100, axis=0)
+    assert estimate_sigma(X).counts.sum() == 100 * 100 * 40 * 39 / 2
 
 
 def test_dataframe_is_accepted():

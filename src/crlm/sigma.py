@@ -18,6 +18,7 @@ from threadpoolctl import threadpool_limits
 
 from crlm.checks import check_points, check_table
 from crlm.search import Floats, Weights
+from crlm.search.distance import sq_distances_of_pairs
 
 Evidence = Literal["clear", "moderate", "weak"]
 
@@ -28,7 +29,8 @@ FACTOR = 2.1  # "just slightly larger than twice the largest estimated sigma" (A
 # at its sigma in any dimension: r**d * exp(-r**2 / (4 sigma**2)) is largest at
 # r**2 = 2 d sigma**2. The bins are numbered from distance / sqrt(2 d) = 1.
 _BINS_PER_OCTAVE = 24
-_ZERO = -(2**15)  # bin of coincident points, which say nothing about a spread
+_LOWEST = -(2**15)
+_NONE = 2**15 - 1  # bin of a row with itself or its copy, which says nothing about a spread
 # Peaks are sought in the square root of the counts, where a count's standard deviation is 1/2
 # whatever its size. A rise of five standard deviations is no accident.
 _PROMINENCE = 5.0
@@ -86,11 +88,14 @@ def suggest_sigma_max(X: Floats, weights: Weights) -> SigmaEstimate:
     in a background.
     """
     rows = _sample_rows(X)
-    d, w = X.shape[1], weights[rows].astype(np.float64)
-    bins = _distance_bins(X[rows])
-    low, counts = _histogram(bins, w)
-    if not counts.any():
+    points, w = _distinct(X[rows], weights[rows])
+    d, bins = X.shape[1], _distance_bins(points)
+    every = np.arange(len(points))
+    ordered = _histogram(bins, w, every, every)
+    used = np.flatnonzero(ordered)
+    if not len(used):
         return SigmaEstimate(1.0, "weak", [], np.array([0.5, 2.0]), np.zeros(1))
+    low, counts = int(used[0]) + _LOWEST, ordered[used[0] : used[-1] + 1] / 2.0
     edges = 2.0 ** (np.arange(low, low + len(counts) + 1) / _BINS_PER_OCTAVE)
     share = np.cumsum(counts) / counts.sum()
 
@@ -99,23 +104,26 @@ def suggest_sigma_max(X: Floats, weights: Weights) -> SigmaEstimate:
         reach = peak + round(_BINS_PER_OCTAVE * math.log2(FACTOR * math.sqrt(2.0)))
         return float(share[min(reach - low, len(share) - 1)])
 
+    all_peaks = _peaks(ordered, d)
     peaks: list[int] = []
-    active = w > 0
-    while found := [p for p in _peaks(bins, w * active, d) if share_within_ball(p) <= SHORTEST]:
+    active = every
+    while found := [p for p in _peaks(ordered, d) if share_within_ball(p) <= SHORTEST]:
         peaks.append(found[0])
         # In or before the peak: within a factor 1.25 of its sigma.
-        company = (bins > _ZERO) & (bins <= found[0] + round(_BINS_PER_OCTAVE * math.log2(1.25)))
-        active &= ~(company[:, active]).any(axis=1)
+        limit = found[0] + round(_BINS_PER_OCTAVE * math.log2(1.25))
+        company = bins[np.ix_(active, active)].min(axis=1) <= limit
+        gone, rest = active[company], active[~company]
+        # Ordered pairs without those rows, counted from what goes and not from what stays.
+        ordered -= 2.0 * _histogram(bins, w, gone, rest) + _histogram(bins, w, gone, gone)
+        active = rest
     if peaks:
         return SigmaEstimate(FACTOR * _sigma(max(peaks)), "clear", _sigmas(peaks), edges, counts)
 
-    every = _peaks(bins, w, d)
-    if len(every) > 1:  # the last is the background, or one cluster seen from another
-        return SigmaEstimate(
-            FACTOR * _sigma(every[0]), "moderate", _sigmas(every[:1]), edges, counts
-        )
+    if len(all_peaks) > 1:  # the last is the background, or one cluster seen from another
+        first = all_peaks[:1]
+        return SigmaEstimate(FACTOR * _sigma(first[0]), "moderate", _sigmas(first), edges, counts)
     # No peak stands alone. Guess a ball in which a row has two others on average.
-    n_distinct = _count_distinct(bins, w) * len(X) / len(rows)
+    n_distinct = len(points) * len(X) / len(rows)
     reach = edges[1 + int(np.searchsorted(share, min(1.0, 2.0 / n_distinct)))]
     return SigmaEstimate(float(reach) / math.sqrt(2.0), "weak", [], edges, counts)
 
@@ -142,58 +150,60 @@ def _sample_rows(X: Floats) -> NDArray[np.intp]:
     return np.sort(order[np.linspace(0, len(X) - 1, _MAX_ROWS).astype(np.intp)])
 
 
-def _distance_bins(X: Floats) -> NDArray[np.int16]:
-    """Bin of ``log2(distance / sqrt(2 d))`` for every pair, (n, n); ``_ZERO`` on the diagonal."""
-    n, d = X.shape
-    a = X.astype(np.float64)
-    a -= np.median(a, axis=0)
+def _distinct(X: Floats, weights: Weights) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Distinct rows that count for something, centred, and how many points each stands for."""
+    points = np.ascontiguousarray(X[weights > 0], dtype=np.float64) + 0.0  # no negative zeros
+    as_bytes = points.view(np.dtype((np.void, points.dtype.itemsize * points.shape[1]))).ravel()
+    _, first, which = np.unique(as_bytes, return_index=True, return_inverse=True)
+    w = np.bincount(which.ravel(), weights=weights[weights > 0]).astype(np.float64)
+    distinct = points[first]
+    return distinct - np.median(distinct, axis=0), w
+
+
+def _distance_bins(a: NDArray[np.float64]) -> NDArray[np.int16]:
+    """Bin of ``log2(distance / sqrt(2 d))`` for every pair, (n, n); ``_NONE`` on the diagonal."""
+    n, d = a.shape
     sq_norm = np.square(a).sum(axis=1)
     bins = np.empty((n, n), dtype=np.int16)
     with threadpool_limits(limits=1, user_api="blas"):  # the same bits for any thread count
         for start in range(0, n, _BLOCK):
             part = slice(start, min(start + _BLOCK, n))
-            scale = sq_norm[part, None] + sq_norm
-            sq = scale - 2.0 * (a[part] @ a.T)
+            # Each pair once: this block with itself and what follows.
+            scale = sq_norm[part, None] + sq_norm[start:]
+            sq = scale - 2.0 * (a[part] @ a[start:].T)
             # Below this the product has lost too many digits to tell a distance from zero.
-            near = np.argwhere(sq < 1e-10 * scale)
-            sq[near[:, 0], near[:, 1]] = [
-                np.square(a[start + i] - a[j]).sum() for i, j in near.tolist()
-            ]
+            i, j = np.nonzero(sq < 1e-10 * scale)
+            sq[i, j] = sq_distances_of_pairs(a, i + start, a, j + start)
             with np.errstate(divide="ignore"):
                 log = 0.5 * _BINS_PER_OCTAVE * (np.log2(sq) - math.log2(2.0 * d))
-            bins[part] = np.maximum(np.floor(log), _ZERO)
+            block = np.where(sq > 0.0, np.floor(log), _NONE).astype(np.int16)
+            bins[part, start:], bins[start:, part] = block, block.T
     return bins
 
 
-def _histogram(bins: NDArray[np.int16], w: NDArray[np.float64]) -> tuple[int, NDArray[np.float64]]:
-    """Number of the first bin in use, and the pairs in each bin from there on."""
-    counts = np.zeros(2**16)
-    active = np.flatnonzero(w)
-    for start in range(0, len(active), _BLOCK):
-        rows = active[start : start + _BLOCK]
-        found = bins[np.ix_(rows, active)].astype(np.intp) - _ZERO
-        pairs = np.outer(w[rows], w[active])
-        counts += np.bincount(found.ravel(), weights=pairs.ravel(), minlength=2**16)
-    counts[0] = 0.0
-    used = np.flatnonzero(counts)
-    if not len(used):
-        return 0, np.zeros(0)
-    return int(used[0]) + _ZERO, counts[used[0] : used[-1] + 1] / 2.0  # each pair came twice
+def _histogram(
+    bins: NDArray[np.int16],
+    w: NDArray[np.float64],
+    rows: NDArray[np.intp],
+    cols: NDArray[np.intp],
+) -> NDArray[np.float64]:
+    """Ordered pairs of some rows and columns in each bin, from ``_LOWEST`` on."""
+    counts = np.zeros(_NONE - _LOWEST + 1)
+    for start in range(0, len(rows), _BLOCK):
+        part = rows[start : start + _BLOCK]
+        found = bins[np.ix_(part, cols)].astype(np.intp) - _LOWEST
+        pairs = np.outer(w[part], w[cols])
+        counts += np.bincount(found.ravel(), weights=pairs.ravel(), minlength=len(counts))
+    counts[-1] = 0.0  # those without a distance
+    return counts
 
 
-def _count_distinct(bins: NDArray[np.int16], w: NDArray[np.float64]) -> float:
-    """Number of distinct rows, whether copies are repeated or weighted."""
-    copies = (bins == _ZERO) @ w
-    return float((w[w > 0] / copies[w > 0]).sum())
-
-
-def _peaks(bins: NDArray[np.int16], w: NDArray[np.float64], d: int) -> list[int]:
+def _peaks(ordered: NDArray[np.float64], d: int) -> list[int]:
     """Bins at which the smoothed histogram has a clear maximum, ascending."""
-    low, counts = _histogram(bins, w)
     # A cluster's peak is 1 / sqrt(2 d) wide in log distance; smooth by a quarter of that.
     # Smoothing averages about 2 sqrt(pi) width bins, and calms their noise as much.
     width = max(0.5, 0.25 * _BINS_PER_OCTAVE / math.log(2.0) / math.sqrt(2.0 * d))
-    smooth = ndimage.gaussian_filter1d(np.pad(counts, 1), width, mode="constant")
+    smooth = ndimage.gaussian_filter1d(ordered / 2.0, width, mode="constant")
     noise = 0.5 / math.sqrt(2.0 * math.sqrt(math.pi) * width)
-    at, _ = signal.find_peaks(np.sqrt(smooth), prominence=_PROMINENCE * noise)
-    return [low + int(p) - 1 for p in at]
+    at, _ = signal.find_peaks(np.sqrt(np.maximum(smooth, 0.0)), prominence=_PROMINENCE * noise)
+    return [_LOWEST + int(p) for p in at]
