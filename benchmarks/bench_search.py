@@ -114,9 +114,9 @@ def against_floor(name: str, X: np.ndarray, cutoff: float, repeats: int) -> None
     """The bare matrix product of the filter, over the same columns and all pairs once."""
     from threadpoolctl import threadpool_limits
 
-    from crlm.search.plan import make_plan
+    from crlm.search.plan import make_plan, near_share
 
-    width, n = make_plan(X, cutoff).frame.width, len(X)
+    width, n = make_plan(X, cutoff, near_share(X, cutoff)).frame.width, len(X)
     n -= n % 512  # whole blocks only: NumPy multiplies into a part of an array without BLAS
     A = np.random.default_rng(0).normal(size=(n, width)).astype(np.float32)
     out = np.empty((512, 512), dtype=np.float32)

@@ -145,7 +145,7 @@ class _Search:
 
     @cached_property
     def _plan(self) -> Plan:
-        return make_plan(self._X, self._cutoff, self._block)
+        return make_plan(self._X, self._cutoff, self._near, self._block)
 
     def choose(self) -> str:
         """Fastest engine that fits in memory."""

@@ -13,7 +13,9 @@ from crlm.search.pairs import Found
 from crlm.search.parallel import in_parallel
 from crlm.search.plan import Plan
 
-PANEL = 512  # columns of a product: with 256 rows, half a megabyte, in the cache of a core
+# Numbers in a product: half a megabyte of float32, in the cache of a core, and work enough for
+# a call. Its columns are a panel of rows.
+CELLS = 1 << 17
 
 Places = NDArray[np.intp]
 
@@ -31,7 +33,7 @@ class Blocks:
     def workspace(plan: Plan, n_jobs: int) -> int:
         """Bytes that the rows and the products of all threads take."""
         n, itemsize = len(plan.runs.order), np.dtype(plan.frame.dtype).itemsize
-        tiles = n_jobs * PANEL * 256 * (itemsize + 64)
+        tiles = n_jobs * CELLS * (itemsize + 64)
         return n * (itemsize * plan.frame.width + 40) + tiles + (1 << 24)
 
     @classmethod
@@ -60,7 +62,7 @@ class Blocks:
         if len(places) == len(self.X) and near.all():
             columns = self._panels(np.arange(len(near)))
         else:
-            columns = _cut(places[near[places // self.plan.runs.size]])
+            columns = self._cut(places[near[places // self.plan.runs.size]])
         for i, j in self._near_pairs(b, columns):
             other = i != j
             yield i[other], j[other]
@@ -80,8 +82,8 @@ class Blocks:
         start = b * size
         left = f.left(self.right[start : start + size])
         # One tile for all panels: nothing of this size is allocated in the loop.
-        products = np.empty(len(left) * PANEL, dtype=f.dtype)
-        near = np.empty(len(left) * PANEL, dtype=bool)
+        products = np.empty(len(left) * self._width, dtype=f.dtype)
+        near = np.empty(len(left) * self._width, dtype=bool)
         for places in panels:
             panel = self.right[places]
             shape, cells = (len(left), len(panel)), len(left) * len(panel)
@@ -95,17 +97,21 @@ class Blocks:
         """Places of some runs, ascending, a panel at a time."""
         size, n = self.plan.runs.size, len(self.X)
         groups = np.split(near, np.flatnonzero(np.diff(near) > 1) + 1)
-        if len(near) * size >= len(groups) * PANEL / 2:
+        if len(near) * size >= len(groups) * self._width / 2:
             for group in groups:
                 stop = min((int(group[-1]) + 1) * size, n)
-                for at in range(int(group[0]) * size, stop, PANEL):
-                    yield slice(at, min(at + PANEL, stop))
+                for at in range(int(group[0]) * size, stop, self._width):
+                    yield slice(at, min(at + self._width, stop))
         else:
             # Many short groups: gather them, so that a product is worth its call.
             places = (near[:, None] * size + np.arange(size)).ravel()
-            yield from _cut(places[places < n])
+            yield from self._cut(places[places < n])
 
+    def _cut(self, places: Places) -> Iterator[Places]:
+        for at in range(0, len(places), self._width):
+            yield places[at : at + self._width]
 
-def _cut(places: Places) -> Iterator[Places]:
-    for at in range(0, len(places), PANEL):
-        yield places[at : at + PANEL]
+    @property
+    def _width(self) -> int:
+        """Columns of a product."""
+        return max(1, CELLS // self.plan.runs.size)

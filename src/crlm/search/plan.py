@@ -47,13 +47,15 @@ class Plan(NamedTuple):
         return f.cutoff + 16.0 * (len(f.center) + 8) * 2.0**-53 * f.norm**2
 
 
-def make_plan(X: Floats, sq_cutoff: float, block: int | None = None) -> Plan:
+def make_plan(X: Floats, sq_cutoff: float, near: float, block: int | None = None) -> Plan:
     """Plan the search for all pairs of rows closer than a cutoff.
 
     Parameters
     ----------
     X : ndarray of shape (n, d)
     sq_cutoff : float
+    near : float
+        Share of pairs that are closer, from :func:`near_share`.
     block : int or None
         Rows of a run, when the caller knows better (tests do).
     """
@@ -69,7 +71,7 @@ def make_plan(X: Floats, sq_cutoff: float, block: int | None = None) -> Plan:
     lead = _lead(X, f.along(directions[:, : max(_AXES)]))
     n_axes, looked_at = _choose_axes(lead, f.cutoff)
     sample = f.along(directions).coordinates(judging)
-    m, kept = _choose_directions(sample, f.cutoff, d, looked_at, near_share(X, sq_cutoff))
+    m, kept = _choose_directions(sample, f.cutoff, d, looked_at, near)
     f = f.along(None if m == d else directions[:, :m])
     size = _SIZES[0] if looked_at < 0.3 else _SIZES[-1]
     log.info(
@@ -132,6 +134,8 @@ def _choose_directions(
     best = (looked_at * _FILTER_COLUMN * d + near * measure, d, near)
     done = 0
     for m in [m for m in _DIRECTIONS if m < c.shape[1] - 1] + [c.shape[1] - 1]:
+        if looked_at * _FILTER_COLUMN * m >= best[0]:
+            break  # more columns cost more than they can spare
         a, b = some[:, done:m], more[:, done:m]
         sq_dist += np.square(a).sum(axis=1)[:, None] + np.square(b).sum(axis=1) - 2.0 * (a @ b.T)
         rest = np.sqrt(np.maximum(sq_norm - np.square(c[:, :m]).sum(axis=1), 0.0))
