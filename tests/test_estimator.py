@@ -273,6 +273,19 @@ def test_any_number_may_be_asked_for_of_clusters_and_threads(toy, fitted):
     assert_same_fit(model, fitted)
 
 
+def test_refitting_without_names_forgets_the_names_of_the_first_fit():
+    model = CRLM(1.0).fit(pd.DataFrame({"a": [0.0, 1.0], "b": [0.0, 1.0]}))
+    model.fit(np.zeros((3, 3)))
+    assert not hasattr(model, "feature_names_in_")
+    assert model.predict(np.zeros((3, 3))).tolist() == [0, 0, 0]
+
+
+def test_a_row_alone_is_no_cluster_whatever_the_weights():
+    X = np.array([[0.0], [10.0], [20.0]])
+    for weights in ([1, 1, 1], [0.5, 1.0, 0.25]):
+        assert CRLM(1.0, min_cluster_size=1).fit(X, sample_weight=weights).n_clusters_ == 0
+
+
 def test_refitting_forgets_the_first_fit(toy):
     X, _ = toy
     model = CRLM(7.0).fit(X)

@@ -84,6 +84,9 @@ MESSAGES = [
     (fit(weight=[-1.0] * 6), InputError, ["one finite number >= 0"]),
     (fit(weight=[np.nan] * 6), InputError, ["one finite number >= 0"]),
     (fit(weight="heavy"), InputError, ["got 'heavy'", "how many points a row stands for"]),
+    (fit(weight=[[1], [2, 3]]), InputError, ["rows of different lengths"]),
+    (fit(weight=np.ones(6) * 1j), InputError, ["one finite number >= 0", "complex128"]),
+    (fit(weight=np.ma.masked_less(np.arange(6.0), 2)), InputError, ["one finite number >= 0"]),
     (fit(weight=np.zeros(6)), InputError, ["zero for every row", "nothing to fit"]),
     (
         fit(weight=np.full(6, 1e9)),

@@ -144,6 +144,22 @@ def test_every_engine_answers_the_three_questions_alike(data, weighted, more):
         expected = reference_losses(X, sigma_max, G, weights * alive)
 
 
+@pytest.mark.parametrize("far", [1e100, 1e130, 1e140])
+def test_squares_that_overflow_are_measured_and_not_lost(far):
+    rng = np.random.default_rng(0)
+    X = np.vstack([1e-8 * rng.normal(size=(40, 8)), np.full((8, 8), far), [[2 * far] * 8]])
+    weights = np.ones(len(X), np.int64)
+    near = [neighbourhood(X, 1e-8, 4.0, weights, memory_limit=GB, _engine=e) for e in ENGINES]
+    assert all(np.array_equal(graph.L, near[0].L) for graph in near)
+
+
+def test_an_outlier_in_a_block_does_not_make_every_pair_doubtful():
+    X = np.vstack([np.random.default_rng(0).normal(size=(60, 5)), [[1e9] * 5]])
+    weights = np.ones(len(X), np.int64)
+    near = neighbourhood(X, 1.0, 4.0, weights, memory_limit=GB, _engine="dense")
+    assert np.array_equal(near.L, reference_losses(X, 1.0, 4.0))
+
+
 def test_fractional_weights_give_the_same_losses_in_every_engine():
     X = np.random.default_rng(0).normal(size=(50, 3))
     weights = np.random.default_rng(1).uniform(0, 3, 50)
@@ -274,6 +290,12 @@ def test_pairs_that_outgrow_the_estimate_are_streamed_instead(caplog):
         near = neighbourhood(X, 0.6, 4.0, weights, memory_limit=50_000_000, _engine="stored")
     assert "more pairs than expected" in caplog.text
     assert np.array_equal(near.L, expected)
+
+
+def test_rows_beyond_all_measure_are_in_no_ball():
+    X = np.array([[0.0], [1.0], [1e140], [-1e140]])
+    assert first_ball(X, X[:1], 1e-20).tolist() == [0, -1, -1, -1]
+    assert first_ball(X, X[2:3], 4.0).tolist() == [-1, -1, 0, -1]
 
 
 @given(data_sets(max_n=40, dtypes=["float64", "float32"]), st.integers(0, 8))

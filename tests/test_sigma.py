@@ -83,6 +83,22 @@ def test_copies_of_a_few_rows_cost_no_more_than_the_rows():
     assert estimate_sigma(X).counts.sum() == 100 * 100 * 40 * 39 / 2
 
 
+@pytest.mark.parametrize("total", [1e9, 2e9])
+@pytest.mark.parametrize("seed", range(4))
+def test_very_large_weights_end_in_an_estimate_too(seed, total):
+    rng = np.random.default_rng(seed)
+    X = np.vstack([rng.normal(size=(80, 10)), rng.uniform(-50, 50, (320, 10))])
+    w = rng.uniform(0.5, 2.0, 400)
+    assert suggest_sigma_max(X, w * total / w.sum()).suggested > 0
+
+
+def test_rows_of_weight_zero_are_not_sampled():
+    X = gmmub([1.0, 2.0], 40, seed=5, n=9000)
+    w = np.zeros(9000, dtype=np.int64)
+    w[:600] = 1
+    assert suggest_sigma_max(X, w)[:3] == suggest_sigma_max(X[:600], w[:600])[:3]
+
+
 def test_dataframe_is_accepted():
     X = gmmub([1.0], 30, seed=1, n=500, weights=0.1)
     assert estimate_sigma(pd.DataFrame(X)).suggested == estimate_sigma(X).suggested

@@ -159,10 +159,7 @@ def check_points(X: Any, metric: str = "euclidean") -> Floats:
 
 def check_weights(sample_weight: Any, n: int, G: float) -> Weights:
     """How many points each row stands for: int64 when they are whole numbers, else float64."""
-    try:
-        weights = np.ones(n) if sample_weight is None else np.asarray(sample_weight, np.float64)
-    except (TypeError, ValueError):
-        weights = np.empty(())
+    weights = np.ones(n) if sample_weight is None else _numbers(sample_weight)
     if weights.shape != (n,) or not np.isfinite(weights).all() or (weights < 0).any():
         msg = (
             f"sample_weight must hold one finite number >= 0 for each of the {n} rows, got "
@@ -207,8 +204,21 @@ def _whole(name: str, value: object, hint: str) -> int:
     return int(value)  # type: ignore[call-overload,no-any-return]
 
 
+def _numbers(value: Any) -> NDArray[np.float64]:
+    """An array of real numbers, or one without shape for anything else."""
+    try:
+        array = np.asarray(value)
+        real = array.dtype.kind in "biufO" and not np.ma.is_masked(value)
+        return array.astype(np.float64) if real else np.empty(())
+    except (TypeError, ValueError):
+        return np.empty(())
+
+
 def _describe(value: Any) -> str:
-    array = np.asarray(value)
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        return "rows of different lengths"
     return repr(value) if array.ndim == 0 else f"an array of shape {array.shape}, {array.dtype}"
 
 

@@ -57,7 +57,7 @@ class CRLM(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     memory_limit : int or str, default="auto"
         Bytes, or a size such as "2GB", that a fit may allocate. With less it takes longer:
         pairs that do not fit are not stored. "auto" is half of the free memory. The labels do
-        not depend on it.
+        not depend on it. (``sigma_max="auto"`` works in some 100 MB of its own.)
     n_jobs : int or None, default=None
         Threads. None and -1 use every core. The labels do not depend on it.
     progress : callable or None, default=None
@@ -206,6 +206,7 @@ class CRLM(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         )
         clusters = list(islice(found, k))
 
+        self.__dict__.clear()  # names of columns, for one, may be gone
         self.__dict__.update(checked.__dict__)
         self._metric = metric
         self.sigma_max_, self.G_, self.sigma_estimate_ = sigma_max, G, estimate

@@ -53,6 +53,8 @@ def find_clusters(
     for ball in balls_by_loss(near, weights):
         if whole and ball.size == 1:
             return  # "if |C_j| = 1 break": what is left has no loss beyond its own -G
+        if len(ball.members) == 1 and ball.size <= 1:
+            continue  # less than a point alone is no cluster either
         if accept(ball):
             near.remove(ball.members)
             yield Cluster(ball, *mean_shift_step(X, ball, sigma_max, weights))

@@ -35,7 +35,7 @@ _NONE = 2**15 - 1  # bin of a row with itself or its copy, which says nothing ab
 # whatever its size. A rise of five standard deviations is no accident.
 _PROMINENCE = 5.0
 _MAX_ROWS = 4096  # the bins of all their pairs take 32 MB
-_BLOCK = 512
+_BLOCK = 128
 
 
 class SigmaEstimate(NamedTuple):
@@ -87,7 +87,7 @@ def suggest_sigma_max(X: Floats, weights: Weights) -> SigmaEstimate:
     count again. And a peak whose ball would take in more than 5 % of all pairs is no cluster
     in a background.
     """
-    rows = _sample_rows(X)
+    rows = _sample_rows(X, np.flatnonzero(weights))
     points, w = _distinct(X[rows], weights[rows])
     d, bins = X.shape[1], _distance_bins(points)
     every = np.arange(len(points))
@@ -107,11 +107,15 @@ def suggest_sigma_max(X: Floats, weights: Weights) -> SigmaEstimate:
     all_peaks = _peaks(ordered, d)
     peaks: list[int] = []
     active = every
-    while found := [p for p in _peaks(ordered, d) if share_within_ball(p) <= SHORTEST]:
-        peaks.append(found[0])
+    while len(active) and (
+        found := [p for p in _peaks(ordered, d) if share_within_ball(p) <= SHORTEST]
+    ):
         # In or before the peak: within a factor 1.25 of its sigma.
         limit = found[0] + round(_BINS_PER_OCTAVE * math.log2(1.25))
         company = bins[np.ix_(active, active)].min(axis=1) <= limit
+        if not company.any():
+            break  # what looked like a peak is the rounding of very large weights
+        peaks.append(found[0])
         gone, rest = active[company], active[~company]
         # Ordered pairs without those rows, counted from what goes and not from what stays.
         ordered -= 2.0 * _histogram(bins, w, gone, rest) + _histogram(bins, w, gone, gone)
@@ -123,7 +127,7 @@ def suggest_sigma_max(X: Floats, weights: Weights) -> SigmaEstimate:
         first = all_peaks[:1]
         return SigmaEstimate(FACTOR * _sigma(first[0]), "moderate", _sigmas(first), edges, counts)
     # No peak stands alone. Guess a ball in which a row has two others on average.
-    n_distinct = len(points) * len(X) / len(rows)
+    n_distinct = len(points) * np.count_nonzero(weights) / len(rows)
     reach = edges[1 + int(np.searchsorted(share, min(1.0, 2.0 / n_distinct)))]
     return SigmaEstimate(float(reach) / math.sqrt(2.0), "weak", [], edges, counts)
 
@@ -137,17 +141,17 @@ def _sigmas(peaks: list[int]) -> list[float]:
     return sorted(_sigma(peak) for peak in peaks)
 
 
-def _sample_rows(X: Floats) -> NDArray[np.intp]:
-    """Rows to measure: all, or every so many-th in the order of their norms.
+def _sample_rows(X: Floats, rows: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Some of `rows` to measure: all, or every so many-th in the order of their norms.
 
     That order, unlike the order of rows, stays the same when the rows are shuffled.
     """
-    if len(X) <= _MAX_ROWS:
-        return np.arange(len(X))
-    blocks = (X[start : start + _BLOCK] for start in range(0, len(X), _BLOCK))
+    if len(rows) <= _MAX_ROWS:
+        return rows
+    blocks = (X[rows[start : start + _BLOCK]] for start in range(0, len(rows), _BLOCK))
     sq_norms = [np.square(block, dtype=np.float64).sum(axis=1) for block in blocks]
     order = np.argsort(np.concatenate(sq_norms), kind="stable")
-    return np.sort(order[np.linspace(0, len(X) - 1, _MAX_ROWS).astype(np.intp)])
+    return np.sort(rows[order[np.linspace(0, len(rows) - 1, _MAX_ROWS).astype(np.intp)]])
 
 
 def _distinct(X: Floats, weights: Weights) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -31,13 +31,19 @@ from crlm.search.blocks import Blocks
 from crlm.search.budget import Budget
 from crlm.search.dense import dense_workspace
 from crlm.search.distance import Floats
+from crlm.search.filter import frame
 from crlm.search.graph import Neighbourhood, StoredGraph
 from crlm.search.pairs import Pairs, Weights
 from crlm.search.parallel import Progress
 from crlm.search.plan import Plan, make_plan, near_share
 from crlm.search.stored import find_pairs
 from crlm.search.stream import StreamedGraph
-from crlm.search.tree import MAX_D, find_pairs_by_tree, tree_workspace
+from crlm.search.tree import (
+    MAX_D,
+    TREE_BYTES_PER_PAIR,
+    find_pairs_by_tree,
+    tree_workspace,
+)
 
 __all__ = [
     "Floats",
@@ -140,6 +146,7 @@ class _Search:
     ) -> None:
         self._X, self._cutoff, self._limit, self._n_jobs = X, cutoff, memory_limit, n_jobs
         self._block = block
+        frame(X, cutoff)  # refuses what is out of all proportion to the radius
         self._near = near_share(X, cutoff)
         self.is_low = X.shape[1] <= MAX_D
 
@@ -150,13 +157,15 @@ class _Search:
     def choose(self) -> str:
         """Fastest engine that fits in memory."""
         n, d = self._X.shape
-        budget = self._budget("tree" if self.is_low else "stored")
-        if self._near > _DENSE or budget.max_pairs < 0:
-            Budget(n, self._limit, dense_workspace(d, self._n_jobs)).check(0)
-            return "dense"  # which also works in the least memory
-        if self._near * n**2 / 2 > budget.max_pairs:
-            return "stream"
-        return "tree" if self.is_low else "stored"
+        storing = "tree" if self.is_low else "stored"
+        if self._near <= _DENSE:
+            if self._near * n**2 / 2 <= self._budget(storing).max_pairs:
+                return storing
+            if self._budget("stream").max_pairs >= 0:
+                return "stream"
+        # Dense also works in the least memory.
+        Budget(n, self._limit, dense_workspace(d, self._n_jobs)).check(0)
+        return "dense"
 
     def pairs(self, engine: str, progress: Progress | None) -> Pairs:
         """All pairs, by tree or by blocks."""
@@ -175,5 +184,5 @@ class _Search:
     def _budget(self, engine: str) -> Budget:
         n, d = self._X.shape
         if engine == "tree":
-            return Budget(n, self._limit, tree_workspace(n, d))
+            return Budget(n, self._limit, tree_workspace(n, d), TREE_BYTES_PER_PAIR)
         return Budget(n, self._limit, Blocks.workspace(self._plan, self._n_jobs))

@@ -10,6 +10,7 @@ from crlm.search.distance import Floats, sq_distances_of_pairs
 from crlm.search.filter import frame
 
 _ROWS = 4096
+_MARGIN = 1e3
 
 
 def first_ball(X: Floats, centers: Floats, sq_cutoff: float) -> NDArray[np.int64]:
@@ -26,20 +27,20 @@ def first_ball(X: Floats, centers: Floats, sq_cutoff: float) -> NDArray[np.int64
     found = np.full(len(X), BACKGROUND, dtype=np.int64)
     if not len(centers) or not len(X):
         return found
-    # One frame for both sides, or the filter's unit and origin would not agree.
-    f = frame(np.concatenate([centers, _extremes(X)]), sq_cutoff)
+    # Rows far outside the box of the centres are drawn in to its rim, still too far from all of
+    # them, so that one frame serves both sides whatever the rows hold.
+    margin = _MARGIN * np.sqrt(sq_cutoff)
+    low = centers.min(axis=0).astype(np.float64) - margin
+    high = centers.max(axis=0).astype(np.float64) + margin
+    f = frame(np.concatenate([centers.astype(np.float64), low[None], high[None]]), sq_cutoff)
     left = f.left(f.right(centers))
     for start in range(0, len(X), _ROWS):
         rows = X[start : start + _ROWS]
-        i, j = np.nonzero(f.right(rows) @ left.T < f.cutoff)
+        drawn_in = np.clip(rows.astype(np.float64), low, high)
+        i, j = np.nonzero(f.right(drawn_in) @ left.T < f.cutoff)
         close = sq_distances_of_pairs(rows, i, centers, j) < sq_cutoff
         i, j = i[close], j[close]
         # nonzero gives the balls of a row in ascending order: the first one wins.
         row, first = np.unique(i, return_index=True)
         found[start + row] = j[first]
     return found
-
-
-def _extremes(X: Floats) -> Floats:
-    """Two corners of the box around `X`, which bound the norm of every row."""
-    return np.stack([X.min(axis=0), X.max(axis=0)])

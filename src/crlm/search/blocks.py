@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crlm.search.distance import Floats, chunks, sq_distances_of_pairs
-from crlm.search.pairs import Found
 from crlm.search.parallel import in_parallel
 from crlm.search.plan import Plan
 
@@ -67,12 +66,12 @@ class Blocks:
             other = i != j
             yield i[other], j[other]
 
-    def measure(self, i: Places, j: Places) -> Found:
-        """Keep the candidates that really are closer than the radius, by row number."""
-        i, j = self.plan.runs.order[i], self.plan.runs.order[j]
-        sq_dist = sq_distances_of_pairs(self.X, i, self.X, j)
+    def measure(self, i: Places, j: Places) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+        """Which candidates really are closer than the radius, and their squared distances."""
+        order = self.plan.runs.order
+        sq_dist = sq_distances_of_pairs(self.X, order[i], self.X, order[j])
         close = sq_dist < self.sq_cutoff
-        return Found(i[close], j[close], sq_dist[close])
+        return close, sq_dist[close]
 
     def _near_pairs(
         self, b: int, panels: Iterator[slice | Places]

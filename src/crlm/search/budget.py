@@ -15,11 +15,12 @@ class Budget(NamedTuple):
     n: int  # rows
     limit: int
     workspace: int
+    bytes_per_pair: int = BYTES_PER_PAIR
 
     @property
     def max_pairs(self) -> float:
         """Number of pairs that fit."""
-        return (self.limit - self.workspace) / BYTES_PER_PAIR
+        return (self.limit - self.workspace) / self.bytes_per_pair
 
     def check(self, n_pairs: float, *, doubt: float = 0.0) -> None:
         """Refuse to keep more pairs than fit, unless `doubt` in their number leaves hope."""
@@ -27,7 +28,7 @@ class Budget(NamedTuple):
             raise MemoryLimitError(self._refusal(n_pairs))
 
     def _refusal(self, n_pairs: float) -> str:
-        needed = self.workspace + n_pairs * BYTES_PER_PAIR
+        needed = self.workspace + n_pairs * self.bytes_per_pair
         enough = f"memory_limit='{math.ceil(1.1 * needed / 1e6)}MB'"
         if not n_pairs:
             return (

@@ -48,17 +48,21 @@ class DenseLosses:
         left = np.empty_like(right)
         np.multiply(right[:, :-2], -2.0 / QUANTUM, out=left[:, :-2])
         # The depth G is folded in here, the scale too, which is a power of two.
-        left[:, -2], left[:, -1] = (right[:, -1] - self._G) / QUANTUM, 1.0 / QUANTUM
+        with np.errstate(over="ignore"):
+            left[:, -2], left[:, -1] = (right[:, -1] - self._G) / QUANTUM, 1.0 / QUANTUM
         longest = float(right[:, -1].max(initial=0.0))
         t, nearest = np.empty((2, len(rows) * TILE[1]))
         for start in range(0, len(others), TILE[1]):
             part = others[start : start + TILE[1]]
             panel = self._right(part)
             shape, size = (len(rows), len(part)), len(rows) * len(part)
-            T = np.matmul(left, panel.T, out=t[:size].reshape(shape))
+            with np.errstate(over="ignore", invalid="ignore"):
+                T = np.matmul(left, panel.T, out=t[:size].reshape(shape))
             Q = nearest[:size].reshape(shape)
             error = self._error(longest + float(panel[:, -1].max()))
-            self._round(T, Q, error, rows, part)
+            # Squares of far outliers may overflow; what is no number then is measured.
+            with np.errstate(over="ignore", invalid="ignore"):
+                self._round(T, Q, error, rows, part)
             if rows.min() <= part.max() and part.min() <= rows.max():
                 Q[np.equal.outer(rows, part)] = 0.0  # a row is not its own neighbour
             L += self._total(Q, part)
@@ -71,12 +75,14 @@ class DenseLosses:
         b /= self._sigma_max * math.sqrt(d)
         out = np.empty((len(rows), d + 2))
         out[:, :d], out[:, d] = b, 1.0
-        out[:, d + 1] = np.square(b, out=b).sum(axis=1)
+        with np.errstate(over="ignore"):
+            out[:, d + 1] = np.square(b, out=b).sum(axis=1)
         return out
 
     def _error(self, sq_norms: float) -> float:
         w = self._X.shape[1] + 2
-        product = (2.0 * w * _U / (1.0 - w * _U) + 16.0 * _U) * (sq_norms + self._G)
+        # The norms are sums of w squares, and the coordinates are centred and scaled.
+        product = (3.0 * w * _U / (1.0 - w * _U) + 16.0 * _U) * (sq_norms + self._G)
         definition = (w + 10) * 2.0 * _U * self._G
         return float(product + definition) / QUANTUM
 
@@ -89,11 +95,14 @@ class DenseLosses:
         part: NDArray[np.intp],
     ) -> None:
         """Put the rounded losses of a block in `Q`; measures where `T` cannot tell."""
+        # With a small error a pair that is clipped to 0 is in no doubt; with a large one ask first.
+        far = error < T if error > 0.1 else np.False_
         np.minimum(T, 0.0, out=T)
         np.rint(T, out=Q)
         np.subtract(T, Q, out=T)
         np.abs(T, out=T)
-        at = np.flatnonzero(0.5 - error < T)
+        in_no_doubt = 0.5 - error >= T
+        at = np.flatnonzero(~(in_no_doubt | far))
         if len(at):
             i, j = np.divmod(at, len(part))
             sq_dist = sq_distances_of_pairs(self._X, rows[i], self._X, part[j])

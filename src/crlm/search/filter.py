@@ -17,11 +17,12 @@ Rounding, for w columns in all and unit roundoff u: the coordinates, u each, mov
 by at most ``(2u + u^2)(|a|^2 + |b|^2)``; the norms by ``u`` times their sum; a sum of w products
 in any order, fused or not, by ``gamma_w (2|a||b| + s_a + s_b)`` with
 ``gamma_w = w u / (1 - w u)`` (Higham, Accuracy and Stability, 3.1), so by at most
-``2 gamma_w (|a|^2 + |b|^2)``. The length of the rest comes from a difference of squares that is
+``2 gamma_w (|a|^2 + |b|^2)``; centring, scaling and adding up the norms in float64 by
+``(d + 8) 2**-53`` of the same. The length of the rest comes from a difference of squares that is
 right to ``eps |a|^2`` with ``eps = 4 (d + w) 2**-53``; it is off by at most ``sqrt(eps) |a|``,
 and the squared distance with it by ``(4 sqrt(eps) + 2 eps)(|a|^2 + |b|^2)``. So
-``gamma = 2 gamma_w + 8u + 8 sqrt(eps)`` makes V a lower bound on the true squared distance, and
-``V >= cutoff`` proves that a pair is too far.
+``gamma = 2 gamma_w + 8u + (d + 8) 2**-53 + 8 sqrt(eps)`` makes V a lower bound on the true
+squared distance, and ``V >= cutoff`` proves that a pair is too far.
 """
 
 from __future__ import annotations
@@ -125,7 +126,7 @@ def _finish(
     w = _width(d, basis)
     single = norm < _MAX_FLOAT32_NORM and w * 2.0**-24 < 0.01
     u = 2.0**-24 if single else 2.0**-53
-    gamma = 2.0 * w * u / (1.0 - w * u) + 8.0 * u
+    gamma = 2.0 * w * u / (1.0 - w * u) + 8.0 * u + (d + 8) * 2.0**-53
     if basis is not None:
         gamma += 8.0 * math.sqrt(4.0 * (d + w) * 2.0**-53)
 
@@ -140,7 +141,7 @@ def _finish(
 
 def middle(X: Floats) -> NDArray[np.float64]:
     """Coordinatewise median of up to a thousand rows: one huge outlier does not move it."""
-    step = -(-len(X) // _N_CENTRE_ROWS)
+    step = -(-len(X) // max(1, min(_N_CENTRE_ROWS, (1 << 21) // X.shape[1])))
     return np.median(np.asarray(X[::step], dtype=np.float64), axis=0)
 
 

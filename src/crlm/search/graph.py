@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -51,8 +52,8 @@ class StoredGraph:
         n = len(weights)
         self.alive = np.ones(n, dtype=bool)
         self.L = weigh(fixed_point(np.full(n, -G)), weights)  # each row lies in its own ball
-        for start in range(0, n, _ROWS):
-            stop = min(start + _ROWS, n)
+        cuts = [0, *_cuts(np.diff(pairs.indptr)).tolist(), n]
+        for start, stop in pairwise(cuts):
             part = slice(int(pairs.indptr[start]), int(pairs.indptr[stop]))
             loss = weigh(self._loss(part), weights[pairs.indices[part]])
             # reduceat wants a place for every row and gives nonsense for an empty one, so
@@ -76,7 +77,7 @@ class StoredGraph:
         clusters together costs one pass over the pairs.
         """
         self.alive[C] = False
-        degrees = np.diff(self._pairs.indptr)[C]
+        degrees = self._pairs.indptr[C + 1] - self._pairs.indptr[C]
         # A few members at a time, so that what is gathered stays small.
         for part in np.split(C, _cuts(degrees)):
             at, owner = self._entries(part)
@@ -85,7 +86,8 @@ class StoredGraph:
 
     def _entries(self, rows: NDArray[np.intp]) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
         """Where the neighbours of some rows are, and whose they are."""
-        first, degrees = self._pairs.indptr[rows], np.diff(self._pairs.indptr)[rows]
+        first = self._pairs.indptr[rows]
+        degrees = self._pairs.indptr[rows + 1] - first
         skip = np.repeat(first - np.concatenate([[0], np.cumsum(degrees)[:-1]]), degrees)
         return np.arange(len(skip)) + skip, np.repeat(rows, degrees)
 
@@ -95,11 +97,10 @@ class StoredGraph:
         )
 
 
-_ROWS = 1 << 14
-_ENTRIES = 1 << 20
+_ENTRIES = 1 << 18
 
 
 def _cuts(degrees: NDArray[np.int64]) -> NDArray[np.intp]:
-    """Where to cut rows so that each part has about a million neighbours at most."""
+    """Where to cut rows so that each part has some 100,000 neighbours, or is one row."""
     part = np.cumsum(degrees) // _ENTRIES
     return np.flatnonzero(np.diff(part)) + 1

@@ -40,8 +40,9 @@ class Pairs(NamedTuple):
 
 
 # What is alive at once while pairs are found and `assemble` runs, per unordered pair: the pair
-# as it was found (16 bytes), or twice sorted by row (24) and in both its rows (24).
-BYTES_PER_PAIR = 56
+# as it was found (16 bytes), or twice sorted by row (24), in both its rows (24), and the places
+# of half of them (24).
+BYTES_PER_PAIR = 72
 
 
 def index_dtype(n: int) -> type[np.integer]:

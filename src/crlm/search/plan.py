@@ -6,6 +6,7 @@ Both are chosen by trying them on a sample of the data. They change the time, ne
 from __future__ import annotations
 
 import logging
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -41,10 +42,11 @@ class Plan(NamedTuple):
     def reach(self) -> float:
         """Squared gap between boxes from which on their rows are too far apart.
 
-        Boxes are made of projections, each off by less than (d + 8) 2**-53 times the norm.
+        Boxes are made of at most three projections, each off by less than (d + 8) 2**-53 times
+        the norm, and the gap between two boxes by less than twice sqrt(3) of that.
         """
         f = self.frame
-        return f.cutoff + 16.0 * (len(f.center) + 8) * 2.0**-53 * f.norm**2
+        return (math.sqrt(f.cutoff) + 7.0 * (len(f.center) + 8) * 2.0**-53 * f.norm) ** 2
 
 
 def make_plan(X: Floats, sq_cutoff: float, near: float, block: int | None = None) -> Plan:
@@ -113,7 +115,8 @@ def near_share(X: Floats, sq_cutoff: float) -> float:
 
 
 def _sample(X: Floats, size: int) -> Floats:
-    """Evenly spaced rows."""
+    """Evenly spaced rows, no more than make some 32 MB."""
+    size = max(2, min(size, (1 << 22) // X.shape[1]))
     return X[np.unique(np.linspace(0, len(X) - 1, size).astype(np.intp))]
 
 

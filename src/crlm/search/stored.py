@@ -25,15 +25,16 @@ def find_pairs(
     n, n_runs = len(blocks.X), blocks.plan.runs.n_runs
     step = max(1, n_runs // (n_jobs * _TASKS_PER_THREAD))
     tasks = [range(b, min(b + step, n_runs)) for b in range(0, n_runs, step)]
-    dtype = index_dtype(n)
+    dtype, order = index_dtype(n), blocks.plan.runs.order
 
     def task(part: range) -> Found:
         near = [pair for b in part for pair in blocks.later_pairs(b)]
         none = np.zeros(0, dtype=np.intp)
         i = np.concatenate([none, *(pair[0] for pair in near)])
         j = np.concatenate([none, *(pair[1] for pair in near)])
-        found = blocks.measure(i, j)
-        return Found(found.i.astype(dtype), found.j.astype(dtype), found.sq_dist)
+        close, sq_dist = blocks.measure(i, j)
+        i, j = order[i[close]], order[j[close]]
+        return Found(i.astype(dtype), j.astype(dtype), sq_dist)
 
     found: list[Found] = []
     n_pairs = 0

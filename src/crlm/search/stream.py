@@ -87,6 +87,7 @@ class _SparseLosses:
 
     def __init__(self, blocks: Blocks, sigma_max: float, G: float, weights: Weights) -> None:
         self._blocks, self._sigma_max, self._G, self._weights = blocks, sigma_max, G, weights
+        self._order = blocks.plan.runs.order
 
     def all_parts(self) -> list[Part]:
         """Losses of all rows from all others; each pair is found once and charged to both."""
@@ -94,25 +95,41 @@ class _SparseLosses:
 
     def parts_from(self, C: NDArray[np.intp]) -> list[Part]:
         """Losses of all rows from the rows `C`."""
-        order = self._blocks.plan.runs.order
-        places = np.flatnonzero(np.isin(order, C))
+        places = np.flatnonzero(np.isin(self._order, C))
         return [partial(self._from, b, places) for b in range(self._blocks.plan.runs.n_runs)]
 
     def _all(self, b: int) -> list[Charge]:
-        charges = []
-        for i, j in self._blocks.later_pairs(b):
-            found = self._blocks.measure(i, j)
-            loss = self._loss(found.sq_dist)
-            charges.append((found.i, weigh(loss, self._weights[found.j])))
-            charges.append((found.j, weigh(loss, self._weights[found.i])))
+        start, rows = self._run(b)
+        own = np.zeros(len(rows), dtype=np.int64)
+        charges: list[Charge] = [(rows, own)]
+        for near in self._blocks.later_pairs(b):
+            i, j, loss = self._measured(*near)
+            np.add.at(own, i - start, weigh(loss, self._weights[self._order[j]]))
+            # Summed by row at once: a panel has fewer rows than near pairs.
+            places, which = np.unique(j, return_inverse=True)
+            sums = np.zeros(len(places), dtype=np.int64)
+            np.add.at(sums, which, weigh(loss, self._weights[self._order[i]]))
+            charges.append((self._order[places], sums))
         return charges
 
     def _from(self, b: int, places: NDArray[np.intp]) -> list[Charge]:
-        charges = []
-        for i, j in self._blocks.pairs_with(b, places):
-            found = self._blocks.measure(i, j)
-            charges.append((found.i, weigh(self._loss(found.sq_dist), self._weights[found.j])))
-        return charges
+        start, rows = self._run(b)
+        own = np.zeros(len(rows), dtype=np.int64)
+        for near in self._blocks.pairs_with(b, places):
+            i, j, loss = self._measured(*near)
+            np.add.at(own, i - start, weigh(loss, self._weights[self._order[j]]))
+        return [(rows, own)]
+
+    def _run(self, b: int) -> tuple[int, NDArray[np.intp]]:
+        runs = self._blocks.plan.runs
+        return b * runs.size, runs.rows(b)
+
+    def _measured(
+        self, i: NDArray[np.intp], j: NDArray[np.intp]
+    ) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.int64]]:
+        """Pairs, as places, that really are near, and their losses."""
+        close, sq_dist = self._blocks.measure(i, j)
+        return i[close], j[close], self._loss(sq_dist)
 
     def _loss(self, sq_dist: NDArray[np.float64]) -> NDArray[np.int64]:
         d = self._blocks.X.shape[1]

@@ -21,7 +21,9 @@ MAX_D = 6
 # every pair that we would accept.
 _SLACK = 1.0 + 1e-9
 _N_PROBES = 1000
-_CHUNK = 1 << 20
+_CHUNK = 1 << 18
+# The tree's own list of pairs doubles as it grows, and is copied once.
+TREE_BYTES_PER_PAIR = 96
 
 
 def tree_workspace(n: int, d: int) -> int:
@@ -46,9 +48,21 @@ def find_pairs_by_tree(
     with_self = tree.query_ball_point(probes, radius, return_length=True, workers=n_jobs)
     budget.check(n * float(with_self.mean() - 1) / 2, doubt=0.1)
 
+    # In a function of its own, so that what the tree proposed is freed before sorting.
+    return assemble(_measured(X, sq_cutoff, tree, radius, n_jobs, progress), n)
+
+
+def _measured(
+    X: Floats,
+    sq_cutoff: float,
+    tree: cKDTree,
+    radius: float,
+    n_jobs: int,
+    progress: Progress | None,
+) -> list[Found]:
+    """Pairs that the tree proposes and that really are near."""
     proposed = tree.query_pairs(radius, output_type="ndarray")
-    budget.check(len(proposed))
-    dtype = index_dtype(n)
+    dtype = index_dtype(len(X))
 
     def measure(start: int) -> Found:
         i, j = proposed[start : start + _CHUNK].T
@@ -56,5 +70,4 @@ def find_pairs_by_tree(
         close = sq_dist < sq_cutoff
         return Found(i[close].astype(dtype), j[close].astype(dtype), sq_dist[close])
 
-    found = list(in_parallel(measure, range(0, len(proposed), _CHUNK), n_jobs, progress))
-    return assemble(found, n)
+    return list(in_parallel(measure, range(0, len(proposed), _CHUNK), n_jobs, progress))
