@@ -169,6 +169,23 @@ def test_moving_turning_and_scaling_separated_data_changes_no_label(seed):
     assert np.array_equal(labels_of(0.0371 * X, 0.0371 * 3.0), labels)
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_every_label_follows_its_row_when_no_losses_tie(seed):
+    rng = np.random.default_rng(seed)
+    X = np.vstack(
+        [rng.normal(0, 1, (20, 6)), rng.normal(12, 2, (15, 6)), rng.normal(0, 40, (60, 6))]
+    )
+    order = rng.permutation(len(X))
+    for sigma_max in (2.5, 4.5, 9.0):
+        model, shuffled = CRLM(sigma_max).fit(X), CRLM(sigma_max).fit(X[order])
+        # The two rows of a pair have equal losses, a true tie; larger balls have none here.
+        large = np.flatnonzero(model.cluster_sizes_ >= 3)
+        labels = model.labels_[order]
+        assert np.array_equal(
+            shuffled.labels_[np.isin(labels, large)], labels[np.isin(labels, large)]
+        )
+
+
 @given(data_sets(max_n=30, dtypes=["float64", "float32", "int64"]), st.data())
 @settings(max_examples=200, deadline=None)
 def test_a_whole_sample_weight_is_that_many_copies(data, more):
