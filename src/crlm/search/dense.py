@@ -14,6 +14,7 @@ sums are the same to the bit as those of measured pairs.
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,7 @@ from numpy.typing import NDArray
 from crlm.loss import QUANTUM, fixed_point, robust_loss
 from crlm.search.distance import Floats, sq_distances_of_pairs
 from crlm.search.filter import middle
-from crlm.search.pairs import Weights, weigh
+from crlm.search.pairs import Charge, Part, Weights, weigh
 
 TILE = (1024, 512)  # rows and columns of a block
 _U = 2.0**-53
@@ -40,6 +41,19 @@ class DenseLosses:
         self._center = middle(X)
         # A sum over a block stays below 2**53, where float64 still counts by ones.
         self._plain = bool((weights == 1).all()) and G * TILE[1] / QUANTUM < 2.0**53
+
+    def all_parts(self) -> list[Part]:
+        """Losses of all rows from all others."""
+        return self.parts_from(np.arange(len(self._X)))
+
+    def parts_from(self, C: NDArray[np.intp]) -> list[Part]:
+        """Losses of all rows from the rows `C`."""
+        n = len(self._X)
+        tiles = [np.arange(at, min(at + TILE[0], n)) for at in range(0, n, TILE[0])]
+        return [partial(self._part, rows, C) for rows in tiles]
+
+    def _part(self, rows: NDArray[np.intp], C: NDArray[np.intp]) -> list[Charge]:
+        return [(rows, self.sums(rows, C))]
 
     def sums(self, rows: NDArray[np.intp], others: NDArray[np.intp]) -> NDArray[np.int64]:
         """Loss of each of `rows` from the `others` in its ball, itself not counted."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -9,6 +10,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 Weights = NDArray[np.int64] | NDArray[np.float64]
+Charge = tuple[NDArray[np.integer], NDArray[np.int64]]  # rows, and the loss that each gets
+Part = Callable[[], list[Charge]]  # a share of the work, to be called in any thread
 
 
 class Found(NamedTuple):

@@ -6,7 +6,6 @@ needed again is computed again: removing points means finding their neighbours a
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -15,13 +14,10 @@ from threadpoolctl import threadpool_limits
 
 from crlm.loss import fixed_point, robust_loss
 from crlm.search.blocks import Blocks
-from crlm.search.dense import TILE, DenseLosses
+from crlm.search.dense import DenseLosses
 from crlm.search.distance import Floats, sq_distances_of_pairs
-from crlm.search.pairs import Weights, weigh
+from crlm.search.pairs import Charge, Part, Weights, weigh
 from crlm.search.parallel import Progress, in_parallel
-
-Charge = tuple[NDArray[np.integer], NDArray[np.int64]]  # rows, and the loss that each gets
-Part = Callable[[], list[Charge]]
 
 
 class StreamedGraph:
@@ -51,11 +47,11 @@ class StreamedGraph:
         progress: Progress | None = None,
     ) -> None:
         self._X, self._sq_cutoff, self._n_jobs = X, sq_cutoff, n_jobs
-        self._losses: _SparseLosses | _DenseLosses
+        self._losses: SparseLosses | DenseLosses
         if blocks is None:
-            self._losses = _DenseLosses(X, sigma_max, G, weights)
+            self._losses = DenseLosses(X, sigma_max, G, weights)
         else:
-            self._losses = _SparseLosses(blocks, sigma_max, G, weights)
+            self._losses = SparseLosses(blocks, sigma_max, G, weights)
         n = len(X)
         self.alive = np.ones(n, dtype=bool)
         self.L = weigh(fixed_point(np.full(n, -G)), weights)  # each row lies in its own ball
@@ -82,7 +78,7 @@ class StreamedGraph:
         return total
 
 
-class _SparseLosses:
+class SparseLosses:
     """Losses from the pairs that pass the filter, one run at a time."""
 
     def __init__(self, blocks: Blocks, sigma_max: float, G: float, weights: Weights) -> None:
@@ -134,25 +130,3 @@ class _SparseLosses:
     def _loss(self, sq_dist: NDArray[np.float64]) -> NDArray[np.int64]:
         d = self._blocks.X.shape[1]
         return fixed_point(robust_loss(sq_dist, self._sigma_max, d, self._G))
-
-
-class _DenseLosses:
-    """Losses over all pairs, in blocks."""
-
-    def __init__(self, X: Floats, sigma_max: float, G: float, weights: Weights) -> None:
-        self._dense = DenseLosses(X, sigma_max, G, weights)
-        self._n = len(X)
-
-    def all_parts(self) -> list[Part]:
-        """Losses of all rows from all others."""
-        return self.parts_from(np.arange(self._n))
-
-    def parts_from(self, C: NDArray[np.intp]) -> list[Part]:
-        """Losses of all rows from the rows `C`."""
-        return [
-            partial(self._part, np.arange(start, min(start + TILE[0], self._n)), C)
-            for start in range(0, self._n, TILE[0])
-        ]
-
-    def _part(self, rows: NDArray[np.intp], C: NDArray[np.intp]) -> list[Charge]:
-        return [(rows, self._dense.sums(rows, C))]

@@ -165,7 +165,7 @@ def _check_file(path: Path) -> None:
     elif path.suffix.lower() not in READERS:
         msg = f"{path.name}: cannot read '{path.suffix}' files. Supported: {listed(READERS)}."
     elif path.stat().st_size == 0:
-        msg = f"{path.name} is empty (0 bytes)."
+        msg = f"{path.name} is empty (0 bytes). Copy or save it again."
     else:
         return
     raise InputError(msg)

@@ -166,5 +166,5 @@ def _shape_problem(shape: tuple[int, ...]) -> str | None:
     if len(shape) != 2:
         return f"is {len(shape)}-D with shape {shape}. Flatten each row: x.reshape(len(x), -1)"
     if 0 in shape:
-        return f"is empty: its shape is {shape}"
+        return f"is empty: its shape is {shape}. Save at least one row and one column"
     return None

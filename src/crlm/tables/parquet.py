@@ -43,7 +43,8 @@ def read_parquet(path: Path, columns: Sequence[str] | None) -> Table:
             names = [schema.names[j] for j in places]
             table = file.read(columns=list(dict.fromkeys(names)))
     except pa.ArrowException as error:
-        msg = f"{path.name} is not a readable parquet file ({str(error).splitlines()[0]})."
+        reason = str(error).splitlines()[0]
+        msg = f"{path.name} is not a readable parquet file ({reason}). Copy or write it again."
         raise InputError(msg) from error
     if table.num_rows == 0:
         msg = f"{path.name} has no rows."

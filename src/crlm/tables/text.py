@@ -66,7 +66,9 @@ def read_text(path: Path, columns: Sequence[str] | None, header: bool | None = N
         msg = f"{path.name} is not a readable text table ({error})."
         raise InputError(msg) from error
     if len(X) == 0:
-        msg = f"{path.name} has no rows of numbers."
+        msg = (
+            f"{path.name} has no rows of numbers. Give one row a line, its cells separated by ','."
+        )
         raise InputError(msg)
     if head.names is None:
         if header is None:
