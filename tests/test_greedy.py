@@ -1,5 +1,6 @@
 """Algorithms 1 and 2: the oracle, and the laws that labels obey."""
 
+from functools import partial
 from itertools import islice
 
 import numpy as np
@@ -16,9 +17,11 @@ from strategies import data_sets, small_lattices
 
 GB = 10**9
 
+paper = partial(CRLM, alpha=None)  # Algorithm 2 to the letter: no ball is judged
+
 
 def labels_of(X, sigma_max, G=4.0, **kwargs):
-    return CRLM(sigma_max, G=G, n_jobs=1, **kwargs).fit(X).labels_
+    return paper(sigma_max, G=G, n_jobs=1, **kwargs).fit(X).labels_
 
 
 def as_points(X):
@@ -51,7 +54,7 @@ def test_labels_equal_algorithm_2_where_nearly_everything_ties(data):
 @settings(max_examples=200, deadline=None)
 def test_centres_and_members_equal_algorithm_1_as_printed(data):
     X, sigma_max, G = data
-    model = CRLM(sigma_max, G=G, max_clusters=1, min_cluster_size=1).fit(X)
+    model = paper(sigma_max, G=G, max_clusters=1, min_cluster_size=1).fit(X)
     i, C = reference.ocrlm(as_points(X), sigma_max, G)
     assume(len(C) > 1)
     assert model.center_indices_.tolist() == [i]
@@ -72,13 +75,13 @@ def test_rejected_ball_is_passed_over_and_its_points_can_join_a_later_one():
     # The points of a rejected ball stay in play: {0, 0} is too small for 5, but both its
     # points belong to the ball of five around 1.5.
     X = np.array([[0.0], [0.0], [1.5], [3.4], [3.45]])
-    assert CRLM(1.0, min_cluster_size=5).fit(X).labels_.tolist() == [0, 0, 0, 0, 0]
+    assert paper(1.0, min_cluster_size=5).fit(X).labels_.tolist() == [0, 0, 0, 0, 0]
 
 
 def test_true_ties_go_to_the_lowest_row():
     X = np.array([[0.0], [1.0], [10.0], [11.0]])
-    assert CRLM(1.0).fit(X).center_indices_.tolist() == [0, 2]
-    assert CRLM(1.0).fit(X[::-1]).center_indices_.tolist() == [0, 2]
+    assert paper(1.0).fit(X).center_indices_.tolist() == [0, 2]
+    assert paper(1.0).fit(X[::-1]).center_indices_.tolist() == [0, 2]
 
 
 def test_mean_and_sigma_hat_divide_by_d_times_one_less_than_the_count():
@@ -94,13 +97,13 @@ def test_one_point_alone_has_its_own_place_as_mean_and_sigma_max_as_spread():
         X, Ball(0, np.array([0]), 1, -4.0), 7.0, np.ones(1, dtype=np.int64)
     )
     assert (mu_hat.tolist(), sigma_hat) == ([3.0, 4.0], 7.0)
-    model = CRLM(7.0, min_cluster_size=1).fit(X)
+    model = paper(7.0, min_cluster_size=1).fit(X)
     assert model.n_clusters_ == 0  # Algorithm 2 breaks at |C| = 1
 
 
 def test_a_large_common_offset_costs_the_sigmas_no_digits():
     X = np.random.default_rng(0).normal(size=(50, 20))
-    plain, far = CRLM(3.0).fit(X), CRLM(3.0).fit(X + 2.0**30)
+    plain, far = paper(3.0).fit(X), paper(3.0).fit(X + 2.0**30)
     assert far.sigmas_ == pytest.approx(plain.sigmas_, rel=1e-6)
 
 
@@ -117,7 +120,7 @@ def test_find_clusters_is_lazy_and_leaves_stopping_to_the_caller():
 @settings(max_examples=200, deadline=None)
 def test_losses_never_decrease_along_the_clusters(data):
     X, sigma_max, G = data
-    losses = CRLM(sigma_max, G=G).fit(X).losses_
+    losses = paper(sigma_max, G=G).fit(X).losses_
     assert (np.diff(losses) >= 0).all()
 
 
@@ -125,11 +128,11 @@ def test_losses_never_decrease_along_the_clusters(data):
 @settings(max_examples=200, deadline=None)
 def test_labels_follow_the_rows_when_rows_are_shuffled(data, random):
     X, sigma_max, G = data
-    model = CRLM(sigma_max, G=G).fit(X)
+    model = paper(sigma_max, G=G).fit(X)
     losses = np.array([reference_loss(X, i, sigma_max, G) for i in range(len(X))])
     assume(len(np.unique(losses)) == len(losses))  # absent true ties
     order = np.array(random.sample(range(len(X)), len(X)))
-    shuffled = CRLM(sigma_max, G=G).fit(X[order])
+    shuffled = paper(sigma_max, G=G).fit(X[order])
     # Ties may still appear once a cluster is gone; the first cluster cannot have one.
     assert np.array_equal(shuffled.labels_ == 0, (model.labels_ == 0)[order])
 
@@ -143,7 +146,7 @@ def reference_loss(X, i, sigma_max, G):
 @settings(max_examples=200, deadline=None)
 def test_scaling_by_a_power_of_two_changes_no_label(data, exponent):
     X, sigma_max, G = data
-    scaled = CRLM(np.ldexp(sigma_max, exponent), G=G).fit(np.ldexp(X, exponent))
+    scaled = paper(np.ldexp(sigma_max, exponent), G=G).fit(np.ldexp(X, exponent))
     assert np.array_equal(scaled.labels_, labels_of(X, sigma_max, G))
 
 
@@ -177,7 +180,7 @@ def test_every_label_follows_its_row_when_no_losses_tie(seed):
     )
     order = rng.permutation(len(X))
     for sigma_max in (2.5, 4.5, 9.0):
-        model, shuffled = CRLM(sigma_max).fit(X), CRLM(sigma_max).fit(X[order])
+        model, shuffled = paper(sigma_max).fit(X), paper(sigma_max).fit(X[order])
         # The two rows of a pair have equal losses, a true tie; larger balls have none here.
         large = np.flatnonzero(model.cluster_sizes_ >= 3)
         labels = model.labels_[order]
@@ -192,8 +195,8 @@ def test_a_whole_sample_weight_is_that_many_copies(data, more):
     X, sigma_max, G = data
     w = np.array(more.draw(st.lists(st.integers(0, 4), min_size=len(X), max_size=len(X))))
     assume(w.any())
-    weighted = CRLM(sigma_max, G=G).fit(X, sample_weight=w)
-    repeated = CRLM(sigma_max, G=G).fit(np.repeat(X, w, axis=0))
+    weighted = paper(sigma_max, G=G).fit(X, sample_weight=w)
+    repeated = paper(sigma_max, G=G).fit(np.repeat(X, w, axis=0))
     assert np.array_equal(np.repeat(weighted.labels_, w), repeated.labels_)
     assert np.array_equal(weighted.losses_, repeated.losses_)
     assert np.array_equal(weighted.cluster_sizes_, repeated.cluster_sizes_)
@@ -209,5 +212,5 @@ def test_a_point_far_from_all_others_changes_nothing(data, factor):
     X = X.astype(np.float64)
     radius = sq_cutoff(sigma_max, X.shape[1], G) ** 0.5
     far = X.max(axis=0) + factor * radius
-    with_far = CRLM(sigma_max, G=G).fit(np.vstack([X, far]))
+    with_far = paper(sigma_max, G=G).fit(np.vstack([X, far]))
     assert with_far.labels_.tolist() == [*labels_of(X, sigma_max, G), -1]

@@ -34,7 +34,7 @@ X = np.random.default_rng(0).normal(size=(12_000, 20)).astype(np.float32)
 CRLM(1.0).fit(X[:10])
 peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 before = peak()
-fitted = CRLM(np.sqrt(40 / 80), max_clusters=2, memory_limit="200MB").fit(X)
+fitted = CRLM(np.sqrt(40 / 80), max_clusters=2, alpha=None, memory_limit="200MB").fit(X)
 grown = peak() - before
 sq = np.square(X.astype(float) - X[fitted.center_indices_[0]]).sum(1)
 print(np.array_equal(fitted.labels_ == 0, sq < fitted.radius_**2), grown)

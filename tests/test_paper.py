@@ -26,7 +26,7 @@ def test_f_measure_is_one_whenever_C1_and_C2_hold(d):
         X, y = model.sample(3000, rng=seed + 100)
         if conditions_hold(model, X, y):
             held += 1
-            found = CRLM(SIGMA_MAX, max_clusters=3).fit(X)
+            found = CRLM(SIGMA_MAX, max_clusters=3, alpha=None).fit(X)
             supervised = [X[y == j].mean(axis=0) for j in range(3)]
             assert scores.f_measure(y, found.labels_) == 1.0
             assert scores.mean_error(model.means, found.cluster_centers_) == pytest.approx(

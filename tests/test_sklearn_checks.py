@@ -17,7 +17,7 @@ def test_crlm_passes_the_check_of_scikit_learn(estimator, check):
 
 
 def test_clone_keeps_every_parameter_and_no_fitted_attribute():
-    model = CRLM(3.0, max_clusters=2, min_cluster_size=3, G=2.0, n_jobs=1)
+    model = CRLM(3.0, max_clusters=2, min_cluster_size=3, alpha=0.2, G=2.0, n_jobs=1)
     twin = clone(model.fit(np.eye(4)))
     assert twin.get_params() == model.get_params()
     assert not hasattr(twin, "labels_")
@@ -25,13 +25,13 @@ def test_clone_keeps_every_parameter_and_no_fitted_attribute():
 
 def test_set_params_changes_the_next_fit():
     X = np.array([[0.0], [0.5], [9.0], [9.5]])
-    model = CRLM(1.0).fit(X)
+    model = CRLM(1.0, alpha=None).fit(X)
     assert model.labels_.tolist() == [0, 0, 1, 1]
     assert model.set_params(max_clusters=1).fit(X).labels_.tolist() == [0, 0, -1, -1]
 
 
 def test_works_as_the_last_step_of_a_pipeline():
     X = np.array([[0.0, 0.0], [0.1, 0.1], [9.0, 9.0], [50.0, 50.0]])
-    pipe = make_pipeline(StandardScaler(), CRLM(0.02))
+    pipe = make_pipeline(StandardScaler(), CRLM(0.02, alpha=None))
     assert pipe.fit_predict(X).tolist() == [0, 0, -1, -1]
     assert pipe.predict(X).tolist() == [0, 0, -1, -1]

@@ -29,15 +29,17 @@ _FALLBACK_MEMORY = 4_000_000_000
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
 
-def check_sigma_max(value: object) -> float | Literal["auto"]:
-    """Bandwidth in the units of the data, or "auto"."""
+def check_sigma_max(value: object) -> float | Literal["auto", "histogram"]:
+    """Bandwidth in the units of the data, or the name of a rule."""
     if isinstance(value, str) and value == "auto":
         return "auto"
+    if isinstance(value, str) and value == "histogram":
+        return "histogram"
     if not 1 / _MAX_VALUE <= _real(value) <= _MAX_VALUE:
         msg = (
-            f"sigma_max must be a positive number (1e-150 to 1e150) or 'auto', got {value!r}. It "
-            f"is a length in the units of X: take a little over twice the spread of the widest "
-            f"cluster."
+            f"sigma_max must be a positive number (1e-150 to 1e150), 'auto' or 'histogram', got "
+            f"{value!r}. It is a length in the units of X: take a little over twice the spread of "
+            f"the widest cluster."
         )
         raise ParameterError(msg)
     return _real(value)
@@ -51,6 +53,19 @@ def check_G(value: object) -> float | Literal["auto"]:
         msg = (
             f"G must be a number greater than 1 (at most 1e6) or 'auto', got {value!r}. "
             f"The paper takes 4."
+        )
+        raise ParameterError(msg)
+    return _real(value)
+
+
+def check_alpha(value: object) -> float | None:
+    """Chance of reporting a cluster where there is none, or None for no test."""
+    if value is None:
+        return None
+    if not 0.0 < _real(value) < 1.0:
+        msg = (
+            f"alpha must be a number between 0 and 1, or None for no test, got {value!r}. It is "
+            f"the chance of reporting any cluster where there is only background; 0.01 is usual."
         )
         raise ParameterError(msg)
     return _real(value)

@@ -19,12 +19,15 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from crlm import checks, summary
 from crlm.errors import WeakEvidenceWarning
-from crlm.greedy import Cluster, find_clusters
+from crlm.greedy import Ball, Cluster, find_clusters
+from crlm.histogram import read_histogram
 from crlm.labels import BACKGROUND
 from crlm.loss import G_PAPER, adaptive_G, sq_cutoff
 from crlm.model import GMMUB
+from crlm.references import first_of_equals
 from crlm.search import Floats, Weights, first_ball, neighbourhood
-from crlm.sigma import SigmaEstimate, suggest_sigma_max
+from crlm.sigma import ALPHA, SigmaEstimate, suggest_sigma_max
+from crlm.significance import Background, Judge
 
 
 class CRLM(ClusterMixin, BaseEstimator):  # type: ignore[misc]
@@ -39,15 +42,23 @@ class CRLM(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    sigma_max : float or "auto", default="auto"
+    sigma_max : float, "auto" or "histogram", default="auto"
         Bandwidth, in the units of `X`: a little over twice the standard deviation per
-        coordinate of the widest cluster (assumption A3). "auto" reads it from the distances
-        (:func:`crlm.estimate_sigma`) and warns when they do not say it clearly.
+        coordinate of the widest cluster (assumption A3). "auto" takes the one at which
+        significant clusters hold most points (:func:`crlm.estimate_sigma`); when nothing is
+        significant at any bandwidth it warns and goes on with a guess. "histogram" is the
+        paper's own rule, a little over twice the largest peak of the shortest distances.
     max_clusters : int or None, default=None
         The k of Algorithm 2, an upper limit. None takes as many as there are.
     min_cluster_size : int, default=2
         A ball with fewer points is not a cluster. It is passed over, not removed. The paper's
         rule is 2; a point alone is never a cluster.
+    alpha : float or None, default=0.01
+        Chance of reporting any cluster where there is only background. A ball that the
+        background makes that often is passed over. The background is assumed to be locally of
+        one density, or of one that changes by less than a factor of two over a ball; how its
+        count grows with the radius is learnt from the data. Exact copies of a row count once.
+        None is the paper's rule alone: every ball of two points is a cluster.
     G : float or "auto", default=4.0
         Depth of the loss, greater than 1. "auto" is the smallest G with which all points of a
         Gaussian cluster are expected in its ball.
@@ -82,6 +93,10 @@ class CRLM(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         Those rows; `predict` measures from them.
     losses_ : ndarray of shape (n_clusters_,)
         Loss of each cluster when it was chosen; never decreasing.
+    p_values_ : ndarray of shape (n_clusters_,)
+        Chance of a ball like this anywhere in a background alone; NaN with ``alpha=None``.
+    n_duplicates_ : int
+        Rows that are exact copies of an earlier row.
     weights_ : ndarray of shape (n_clusters_,)
         Share of the points in each cluster.
     background_weight_ : float
@@ -101,9 +116,9 @@ class CRLM(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     Notes
     -----
-    ``CRLM(sigma_max=s, max_clusters=k)`` is Algorithm 2 of the paper to the letter. Time is one
-    neighbour search plus one pass over the pairs closer than the radius, for any number of
-    clusters.
+    ``CRLM(sigma_max=s, max_clusters=k, alpha=None)`` is Algorithm 2 of the paper to the letter.
+    Time is one neighbour search plus one pass over the pairs closer than the radius, for any
+    number of clusters; the test and the choice of sigma_max look at 2,048 rows at most.
 
     References
     ----------
@@ -127,6 +142,8 @@ class CRLM(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     center_indices_: NDArray[np.int64]
     ball_centers_: Floats
     losses_: NDArray[np.float64]
+    p_values_: NDArray[np.float64]
+    n_duplicates_: int
     weights_: NDArray[np.float64]
     background_weight_: float
     sigma_max_: float
@@ -136,10 +153,11 @@ class CRLM(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     def __init__(
         self,
-        sigma_max: float | Literal["auto"] = "auto",
+        sigma_max: float | Literal["auto", "histogram"] = "auto",
         *,
         max_clusters: int | None = None,
         min_cluster_size: int = 2,
+        alpha: float | None = 0.01,
         G: float | Literal["auto"] = G_PAPER,
         metric: Literal["euclidean", "cosine"] = "euclidean",
         memory_limit: int | str = "auto",
@@ -149,6 +167,7 @@ class CRLM(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.sigma_max = sigma_max
         self.max_clusters = max_clusters
         self.min_cluster_size = min_cluster_size
+        self.alpha = alpha
         self.G = G
         self.metric = metric
         self.memory_limit = memory_limit
@@ -173,6 +192,7 @@ class CRLM(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         sigma_max = checks.check_sigma_max(self.sigma_max)
         k = checks.check_max_clusters(self.max_clusters)
         min_size = checks.check_min_cluster_size(self.min_cluster_size)
+        alpha = checks.check_alpha(self.alpha)
         n_jobs = checks.check_n_jobs(self.n_jobs)
         memory_limit = checks.check_memory_limit(self.memory_limit)
         progress = checks.check_progress(self.progress)
@@ -186,11 +206,22 @@ class CRLM(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             G = adaptive_G(n, d)
         weights = checks.check_weights(sample_weight, n, G)
 
-        estimate = suggest_sigma_max(points, weights) if sigma_max == "auto" else None
+        background = None
+        if alpha is not None or sigma_max == "auto":
+            background = Background.learn(points, weights, alpha or ALPHA)
+        estimate = None
+        if background is not None and sigma_max == "auto":
+            estimate = suggest_sigma_max(points, background, alpha or ALPHA)
+        elif sigma_max == "histogram":
+            estimate = read_histogram(points, weights)
         if estimate is not None:
             sigma_max = estimate.suggested * np.sqrt(G_PAPER / G)  # the same radius for any G
             _warn_if_weak(estimate)
         sigma_max = float(sigma_max)
+        radius = float(np.sqrt(sq_cutoff(sigma_max, d, G)))
+        judge = None
+        if background is not None and alpha is not None:
+            judge = Judge(points, background, radius, alpha)
 
         near = neighbourhood(
             points,
@@ -201,17 +232,22 @@ class CRLM(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             n_jobs=n_jobs,
             progress=progress,
         )
-        found = find_clusters(
-            points, near, sigma_max, weights, accept=lambda ball: ball.size >= min_size
-        )
-        clusters = list(islice(found, k))
+
+        def accept(ball: Ball) -> bool:
+            return ball.size >= min_size and (judge is None or judge(ball))
+
+        clusters = list(islice(find_clusters(points, near, sigma_max, weights, accept), k))
 
         self.__dict__.clear()  # names of columns, for one, may be gone
         self.__dict__.update(checked.__dict__)
         self._metric = metric
         self.sigma_max_, self.G_, self.sigma_estimate_ = sigma_max, G, estimate
-        self.radius_ = float(np.sqrt(sq_cutoff(sigma_max, d, G)))
+        self.radius_ = radius
         self._store(clusters, points, weights)
+        self.p_values_ = np.array(
+            [np.nan if judge is None else np.exp(judge.log_p[i]) for i in self.center_indices_]
+        )
+        self.n_duplicates_ = int((~first_of_equals(points)).sum())
         return self
 
     def predict(self, X: Any) -> NDArray[np.int64]:
@@ -304,8 +340,8 @@ def _enclosing_ball(X: Floats) -> tuple[NDArray[np.float64], float]:
 def _warn_if_weak(estimate: SigmaEstimate) -> None:
     if estimate.evidence == "weak":
         msg = (
-            f"evidence for sigma_max is weak: no peak in the distances. Using the best guess, "
-            f"{estimate.suggested:.4g}. Look at the sizes and sigmas of the clusters, and pass "
-            f"sigma_max yourself if you know the spread of a cluster."
+            f"evidence for sigma_max is weak: at no bandwidth do the data differ from background "
+            f"alone. Using the best guess, {estimate.suggested:.4g}. If you know the spread of a "
+            f"cluster, pass sigma_max; a larger alpha reports less certain clusters."
         )
         warnings.warn(msg, WeakEvidenceWarning, stacklevel=3)

@@ -1,9 +1,13 @@
-"""The bandwidth from the data: the paper's histogram of short distances.
+"""The bandwidth from the data: the radius at which significant clusters hold most points.
 
-Two points of one Gaussian cluster are ``sigma * sqrt(2 d)`` apart, give or take little, so
-pair distances over ``sqrt(2 d)`` pile up at the sigma of each cluster. The paper reads the
-peaks off the histogram of the shortest 5 % of distances and takes a little over twice the
-largest. Done by program, that needs two cautions, both in `suggest_sigma_max`.
+For each radius of a fine grid, take the clusters of Algorithm 2 that are more than chance
+(:mod:`crlm.significance`) and count their points less twice the background expected among them:
+
+    net(R) = sum over clusters of (points - 2 * background expected).
+
+A shell is worth taking while more than half of it belongs to the cluster, so `net` rises while
+the ball grows into its cluster and falls when it grows into the background. Where clusters are
+well apart it has a wide plateau; the middle of the first such plateau is taken.
 """
 
 from __future__ import annotations
@@ -13,29 +17,28 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import ndimage, signal
-from threadpoolctl import threadpool_limits
 
-from crlm.checks import check_points, check_table
-from crlm.search import Floats, Weights
-from crlm.search.distance import sq_distances_of_pairs
+from crlm.checks import check_alpha, check_points, check_table
+from crlm.growth import CONTRAST, Growth
+from crlm.references import References
+from crlm.search import Floats
+from crlm.significance import Background
 
 Evidence = Literal["clear", "moderate", "weak"]
+F64 = NDArray[np.float64]
 
-SHORTEST = 0.05  # "the histogram of the 5 % shortest distances"
-FACTOR = 2.1  # "just slightly larger than twice the largest estimated sigma" (A3)
+ALPHA = 0.01
 
-# Bins of equal ratio make the rule free of the unit, and put the peak of a Gaussian cluster
-# at its sigma in any dimension: r**d * exp(-r**2 / (4 sigma**2)) is largest at
-# r**2 = 2 d sigma**2. The bins are numbered from distance / sqrt(2 d) = 1.
+# Radii are powers of two of a 32nd, so that the last bit of a distance does not move them. A
+# count that grows as the 30th power of the radius, as for embeddings, doubles from one to the
+# next.
+_STEPS = 32
+_MAX_RADII = 32 * 16
+_AS_GOOD = 0.95  # of the largest net: a difference of a few points is chance
+# Distances of clusters with a clear gap around them leave a range of radii without any; where
+# the radius may change by half without a change in the answer, its exact value is no matter.
+_CLEAR = 1.5
 _BINS_PER_OCTAVE = 24
-_LOWEST = -(2**15)
-_NONE = 2**15 - 1  # bin of a row with itself or its copy, which says nothing about a spread
-# Peaks are sought in the square root of the counts, where a count's standard deviation is 1/2
-# whatever its size. A rise of five standard deviations is no accident.
-_PROMINENCE = 5.0
-_MAX_ROWS = 4096  # the bins of all their pairs take 32 MB
-_BLOCK = 128
 
 
 class SigmaEstimate(NamedTuple):
@@ -46,25 +49,60 @@ class SigmaEstimate(NamedTuple):
     suggested : float
         The bandwidth to use; with weak evidence a guess.
     evidence : {"clear", "moderate", "weak"}
-        "clear": peaks among the shortest 5 % of distances. "moderate": a peak beyond them,
-        as when clusters hold much of the data. "weak": no peak of its own.
+        "clear": significant clusters that stay the same over a range of bandwidths of at least
+        1.5 to 1. "moderate": significant clusters, but the bandwidth matters. "weak": nothing
+        significant at any bandwidth.
     peaks : list of float
         Estimated sigmas of the clusters, ascending.
     edges : ndarray of shape (n_bins + 1,)
         Edges of the histogram of distance / sqrt(2 d), of equal ratio.
     counts : ndarray of shape (n_bins,)
         Pairs in each bin.
+    plateau : tuple of float
+        Range of bandwidths that serve as well as the suggested one.
+    score : float
+        -log10 of the p-value of the most significant ball.
+    gap : float
+        Distance of the nearest point outside over that of the farthest inside, for the most
+        significant cluster; 1 is no gap.
+    alternatives : list of float
+        Other bandwidths at which `net` has a maximum of at least half the largest.
+    sigmas, n_clusters, net : ndarray of shape (n_radii,)
+        The curve behind the choice.
     """
 
     suggested: float
     evidence: Evidence
     peaks: list[float]
-    edges: NDArray[np.float64]
-    counts: NDArray[np.float64]
+    edges: F64
+    counts: F64
+    plateau: tuple[float, float] = (math.nan, math.nan)
+    score: float = 0.0
+    gap: float = 1.0
+    alternatives: list[float] = []  # noqa: RUF012
+    sigmas: F64 = np.zeros(0)
+    n_clusters: NDArray[np.intp] = np.zeros(0, dtype=np.intp)
+    net: F64 = np.zeros(0)
 
 
-def estimate_sigma(X: ArrayLike) -> SigmaEstimate:
+class Found(NamedTuple):
+    """A significant ball among the references."""
+
+    center: int
+    members: NDArray[np.intp]
+    m: int  # members without the centre
+    expected: float  # background among them
+    surprise: float
+
+
+def estimate_sigma(X: ArrayLike, alpha: float = ALPHA) -> SigmaEstimate:
     """Suggest a bandwidth for data `X` of shape (n_samples, n_features).
+
+    Parameters
+    ----------
+    X : array-like or dataframe
+    alpha : float
+        Chance of seeing any cluster where there is only background.
 
     Examples
     --------
@@ -76,138 +114,176 @@ def estimate_sigma(X: ArrayLike) -> SigmaEstimate:
     ([1, 3, 5], 'clear')
     """
     points = check_points(check_table(X))
-    return suggest_sigma_max(points, np.ones(len(points), dtype=np.int64))
+    level = check_alpha(alpha) or ALPHA
+    background = Background.learn(points, np.ones(len(points), dtype=np.int64), level)
+    return suggest_sigma_max(points, background, level)
 
 
-def suggest_sigma_max(X: Floats, weights: Weights) -> SigmaEstimate:
-    """Suggest a bandwidth from the distances between at most 4096 rows.
-
-    Two cautions beyond the paper. Distances between two clusters make peaks too, so a peak's
-    rows are set aside before the next is sought: rows that already have close company do not
-    count again. And a peak whose ball would take in more than 5 % of all pairs is no cluster
-    in a background.
-    """
-    rows = _sample_rows(X, np.flatnonzero(weights))
-    points, w = _distinct(X[rows], weights[rows])
-    d, bins = X.shape[1], _distance_bins(points)
-    every = np.arange(len(points))
-    ordered = _histogram(bins, w, every, every)
-    used = np.flatnonzero(ordered)
-    if not len(used):
-        return SigmaEstimate(1.0, "weak", [], np.array([0.5, 2.0]), np.zeros(1))
-    low, counts = int(used[0]) + _LOWEST, ordered[used[0] : used[-1] + 1] / 2.0
-    edges = 2.0 ** (np.arange(low, low + len(counts) + 1) / _BINS_PER_OCTAVE)
-    share = np.cumsum(counts) / counts.sum()
-
-    def share_within_ball(peak: int) -> float:
-        """Share of all pairs closer than R = 2.1 sigma sqrt(4 d) for the sigma of a bin."""
-        reach = peak + round(_BINS_PER_OCTAVE * math.log2(FACTOR * math.sqrt(2.0)))
-        return float(share[min(reach - low, len(share) - 1)])
-
-    all_peaks = _peaks(ordered, d)
-    peaks: list[int] = []
-    active = every
-    while len(active) and (
-        found := [p for p in _peaks(ordered, d) if share_within_ball(p) <= SHORTEST]
-    ):
-        # In or before the peak: within a factor 1.25 of its sigma.
-        limit = found[0] + round(_BINS_PER_OCTAVE * math.log2(1.25))
-        company = bins[np.ix_(active, active)].min(axis=1) <= limit
-        if not company.any():
-            break  # what looked like a peak is the rounding of very large weights
-        peaks.append(found[0])
-        gone, rest = active[company], active[~company]
-        # Ordered pairs without those rows, counted from what goes and not from what stays.
-        ordered -= 2.0 * _histogram(bins, w, gone, rest) + _histogram(bins, w, gone, gone)
-        active = rest
-    if peaks:
-        return SigmaEstimate(FACTOR * _sigma(max(peaks)), "clear", _sigmas(peaks), edges, counts)
-
-    if len(all_peaks) > 1:  # the last is the background, or one cluster seen from another
-        first = all_peaks[:1]
-        return SigmaEstimate(FACTOR * _sigma(first[0]), "moderate", _sigmas(first), edges, counts)
-    # No peak stands alone. Guess a ball in which a row has two others on average.
-    n_distinct = len(points) * np.count_nonzero(weights) / len(rows)
-    reach = edges[1 + int(np.searchsorted(share, min(1.0, 2.0 / n_distinct)))]
-    return SigmaEstimate(float(reach) / math.sqrt(2.0), "weak", [], edges, counts)
+def suggest_sigma_max(X: Floats, background: Background, alpha: float) -> SigmaEstimate:
+    """Suggest a bandwidth from the distances between references."""
+    d = X.shape[1]
+    edges, counts = _histogram(background.references.log_r, d)
+    path = (
+        None
+        if background.growth is None
+        else _Path(background.references, background.growth, alpha)
+    )
+    found = [] if path is None else [path.clusters(k) for k in path.radii]
+    net = np.array([sum(_worth(ball) for ball in balls) for balls in found])
+    radii = np.zeros(0) if path is None else path.radii
+    sigmas = np.exp2(radii / _STEPS) / math.sqrt(4.0 * d)
+    n_clusters = np.array([len(balls) for balls in found], dtype=np.intp)
+    if path is None or not n_clusters.any():
+        surprise, log_R = background.best
+        guess = math.exp(log_R) / math.sqrt(4.0 * d) if math.isfinite(log_R) else 1.0
+        score = _score(surprise, background.references.n_points)
+        none = (math.nan, math.nan)
+        return SigmaEstimate(
+            *(guess, "weak", [], edges, counts, none, score, 1.0, []), *(sigmas, n_clusters, net)
+        )
+    first, last = _plateau(net, n_clusters)
+    at = (first + last) // 2
+    plateau = float(sigmas[first]), float(sigmas[last])
+    top = max(found[at], key=lambda ball: ball.surprise)
+    return SigmaEstimate(
+        float(sigmas[at]),
+        "clear" if plateau[1] >= _CLEAR * plateau[0] else "moderate",
+        sorted(path.sigma(ball, X) for ball in found[at]),
+        edges,
+        counts,
+        plateau,
+        _score(top.surprise, len(path.log_r)),
+        path.gap(top),
+        _alternatives(sigmas, net, first, last),
+        sigmas,
+        n_clusters,
+        net,
+    )
 
 
-def _sigma(peak: int) -> float:
-    """Middle of a bin."""
-    return float(2.0 ** ((peak + 0.5) / _BINS_PER_OCTAVE))
+class _Path:
+    """Significant clusters of the references at each radius, smallest radius first."""
+
+    def __init__(self, references: References, growth: Growth, alpha: float) -> None:
+        self._references, self._growth = references, growth
+        self.log_r = references.log_r
+        n = len(self.log_r)
+        self._needed = math.log(n / alpha)
+        self._sq_sums = np.cumsum(np.exp(2.0 * (self.log_r - self._unit)), axis=1)
+        self._failed = np.zeros(n, dtype=np.intp)  # size of the last ball that was no cluster
+        self.radii = self._grid()
+        log_radii = self.radii * math.log(2.0) / _STEPS
+        # Points in the open ball around each reference, without itself, at each radius.
+        self._m = np.array([np.searchsorted(row, log_radii) - 1 for row in self.log_r])
+
+    @property
+    def _unit(self) -> float:
+        return float(self.log_r[0, -1])  # a typical length, so that squares keep their digits
+
+    def _grid(self) -> NDArray[np.intp]:
+        """Radii from the smallest ball of three to the median distance, in steps of 2**(1/32)."""
+        low = math.floor(self.log_r[:, 2].min() / math.log(2.0) * _STEPS)
+        middle = float(np.median(self.log_r[:, len(self.log_r) // 2]))
+        high = math.ceil(middle / math.log(2.0) * _STEPS)
+        return np.arange(max(low, high - _MAX_RADII), high + 1)
+
+    def clusters(self, k: int) -> list[Found]:
+        """Clusters of Algorithm 2 at radius ``2**(k / 32)`` that are more than chance."""
+        log_R = k * math.log(2.0) / _STEPS
+        m = self._m[:, k - self.radii[0]].copy()
+        # With as many points in a wider ball, what failed fails again.
+        rows = np.flatnonzero((m >= 2) & (m != self._failed))
+        surprise = self._growth.surprise(self.log_r, rows, m[rows], log_R, worth=self._needed)
+        passed = surprise >= self._needed
+        self._failed[rows] = np.where(passed, 0, m[rows])
+        rows, surprise = rows[passed], surprise[passed]
+        if not len(rows):
+            return []
+        return list(self._greedy(rows, surprise, m[rows], log_R))
+
+    def _greedy(
+        self, rows: NDArray[np.intp], surprise: F64, m: NDArray[np.intp], log_R: float
+    ) -> list[Found]:
+        """Least loss first; balls that shared points with it are judged anew without them."""
+        log_D = self._references.log_distances[rows]
+        near = log_D < log_R
+        sq = np.exp(2.0 * (self._unit - log_R))
+        loss = self._sq_sums[rows, m] * sq - m  # over G, and without the centre itself
+        found: list[Found] = []
+        open_rows = np.ones(len(rows), dtype=bool)
+        gone = np.zeros(len(self.log_r), dtype=bool)
+        while open_rows.any():
+            j = int(np.argmin(np.where(open_rows, loss, np.inf)))
+            members = np.flatnonzero(near[j] & ~gone)
+            b = self._growth.expected(self.log_r, rows[j : j + 1], m[j : j + 1], log_R)
+            found.append(Found(int(rows[j]), members, int(m[j]), float(b[0]), float(surprise[j])))
+            gone[members] = True
+            open_rows &= ~gone[rows]
+            lost = near[:, members].sum(axis=1)
+            changed = np.flatnonzero(open_rows & (lost > 0))
+            if not len(changed):
+                continue
+            weight = 1.0 - np.exp(2.0 * (log_D[np.ix_(changed, members)] - log_R))
+            loss[changed] += np.where(near[np.ix_(changed, members)], weight, 0.0).sum(axis=1)
+            m[changed] -= lost[changed]
+            surprise[changed] = self._growth.surprise(
+                self.log_r, rows[changed], np.maximum(m[changed], 1), log_R, worth=self._needed
+            )
+            open_rows[changed] &= (m[changed] >= 2) & (surprise[changed] >= self._needed)
+        return found
+
+    def sigma(self, ball: Found, X: Floats) -> float:
+        """Standard deviation per coordinate of the members of a ball."""
+        points = X[self._references.rows[ball.members]].astype(np.float64)
+        points -= points[0]
+        sq = float(np.square(points - points.mean(axis=0)).sum())
+        return math.sqrt(sq / (points.shape[1] * max(1, len(points) - 1)))
+
+    def gap(self, ball: Found) -> float:
+        """Distance of the nearest point outside a ball over that of the farthest inside."""
+        log_D = self._references.log_distances[ball.center]
+        outside = np.ones(len(log_D), dtype=bool)
+        outside[ball.members] = False
+        return float(np.exp(log_D[outside].min() - log_D[ball.members].max()))
 
 
-def _sigmas(peaks: list[int]) -> list[float]:
-    return sorted(_sigma(peak) for peak in peaks)
+def _score(surprise: float, n: int) -> float:
+    """-log10 of a p-value."""
+    return max(0.0, (surprise - math.log(n)) / math.log(10.0))
 
 
-def _sample_rows(X: Floats, rows: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Some of `rows` to measure: all, or every so many-th in the order of their norms.
-
-    That order, unlike the order of rows, stays the same when the rows are shuffled.
-    """
-    if len(rows) <= _MAX_ROWS:
-        return rows
-    blocks = (X[rows[start : start + _BLOCK]] for start in range(0, len(rows), _BLOCK))
-    sq_norms = [np.square(block, dtype=np.float64).sum(axis=1) for block in blocks]
-    order = np.argsort(np.concatenate(sq_norms), kind="stable")
-    return np.sort(rows[order[np.linspace(0, len(rows) - 1, _MAX_ROWS).astype(np.intp)]])
+def _worth(ball: Found) -> float:
+    """Points of a cluster less twice the background among them."""
+    return max(ball.m + 1 - CONTRAST * ball.expected, 0.0)
 
 
-def _distinct(X: Floats, weights: Weights) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Distinct rows that count for something, centred, and how many points each stands for."""
-    points = np.ascontiguousarray(X[weights > 0], dtype=np.float64) + 0.0  # no negative zeros
-    as_bytes = points.view(np.dtype((np.void, points.dtype.itemsize * points.shape[1]))).ravel()
-    _, first, which = np.unique(as_bytes, return_index=True, return_inverse=True)
-    w = np.bincount(which.ravel(), weights=weights[weights > 0]).astype(np.float64)
-    distinct = points[first]
-    return distinct - np.median(distinct, axis=0), w
+def _plateau(net: F64, n_clusters: NDArray[np.intp]) -> tuple[int, int]:
+    """First run of radii as good as the best, with one number of clusters."""
+    good = (net >= _AS_GOOD * net.max()) & (n_clusters > 0)
+    first = last = int(np.argmax(good))
+    while last + 1 < len(net) and good[last + 1] and n_clusters[last + 1] == n_clusters[first]:
+        last += 1
+    return first, last
 
 
-def _distance_bins(a: NDArray[np.float64]) -> NDArray[np.int16]:
-    """Bin of ``log2(distance / sqrt(2 d))`` for every pair, (n, n); ``_NONE`` on the diagonal."""
-    n, d = a.shape
-    sq_norm = np.square(a).sum(axis=1)
-    bins = np.empty((n, n), dtype=np.int16)
-    with threadpool_limits(limits=1, user_api="blas"):  # the same bits for any thread count
-        for start in range(0, n, _BLOCK):
-            part = slice(start, min(start + _BLOCK, n))
-            # Each pair once: this block with itself and what follows.
-            scale = sq_norm[part, None] + sq_norm[start:]
-            sq = scale - 2.0 * (a[part] @ a[start:].T)
-            # Below this the product has lost too many digits to tell a distance from zero.
-            i, j = np.nonzero(sq < 1e-10 * scale)
-            sq[i, j] = sq_distances_of_pairs(a, i + start, a, j + start)
-            with np.errstate(divide="ignore"):
-                log = 0.5 * _BINS_PER_OCTAVE * (np.log2(sq) - math.log2(2.0 * d))
-            block = np.where(sq > 0.0, np.floor(log), _NONE).astype(np.int16)
-            bins[part, start:], bins[start:, part] = block, block.T
-    return bins
+def _alternatives(sigmas: F64, net: F64, first: int, last: int) -> list[float]:
+    """Other maxima of at least half the largest net, best first, at most three."""
+    inner = np.pad(net, 1, constant_values=-1.0)
+    peak = (inner[1:-1] > inner[:-2]) & (inner[1:-1] >= inner[2:]) & (net >= 0.5 * net.max())
+    peak[first : last + 1] = False
+    at = np.flatnonzero(peak)
+    at = at[np.argsort(-net[at], kind="stable")][:3]
+    return [float(sigma) for sigma in sigmas[at]]
 
 
-def _histogram(
-    bins: NDArray[np.int16],
-    w: NDArray[np.float64],
-    rows: NDArray[np.intp],
-    cols: NDArray[np.intp],
-) -> NDArray[np.float64]:
-    """Ordered pairs of some rows and columns in each bin, from ``_LOWEST`` on."""
-    counts = np.zeros(_NONE - _LOWEST + 1)
-    for start in range(0, len(rows), _BLOCK):
-        part = rows[start : start + _BLOCK]
-        found = bins[np.ix_(part, cols)].astype(np.intp) - _LOWEST
-        pairs = np.outer(w[part], w[cols])
-        counts += np.bincount(found.ravel(), weights=pairs.ravel(), minlength=len(counts))
-    counts[-1] = 0.0  # those without a distance
-    return counts
-
-
-def _peaks(ordered: NDArray[np.float64], d: int) -> list[int]:
-    """Bins at which the smoothed histogram has a clear maximum, ascending."""
-    # A cluster's peak is 1 / sqrt(2 d) wide in log distance; smooth by a quarter of that.
-    # Smoothing averages about 2 sqrt(pi) width bins, and calms their noise as much.
-    width = max(0.5, 0.25 * _BINS_PER_OCTAVE / math.log(2.0) / math.sqrt(2.0 * d))
-    smooth = ndimage.gaussian_filter1d(ordered / 2.0, width, mode="constant")
-    noise = 0.5 / math.sqrt(2.0 * math.sqrt(math.pi) * width)
-    at, _ = signal.find_peaks(np.sqrt(np.maximum(smooth, 0.0)), prominence=_PROMINENCE * noise)
-    return [_LOWEST + int(p) for p in at]
+def _histogram(log_r: F64, d: int) -> tuple[F64, F64]:
+    """Pairs of references in bins of log distance / sqrt(2 d), of equal ratio."""
+    if len(log_r) < 2:
+        return np.array([0.5, 2.0]), np.zeros(1)
+    unit, step = 0.5 * math.log(2.0 * d), math.log(2.0) / _BINS_PER_OCTAVE
+    low = math.floor((log_r[:, 1].min() - unit) / step)
+    high = math.floor((log_r[:, -1].max() - unit) / step) + 1
+    log_edges = np.arange(low, high + 1) * step
+    # Rows are sorted, so that a bin is the difference of two places; a row itself is none.
+    below = sum(np.searchsorted(row, log_edges[1:] + unit) for row in log_r)
+    return np.exp(log_edges), np.diff(below - len(log_r), prepend=0) / 2.0

@@ -1,11 +1,14 @@
 """The paper's rule for sigma_max, done by program."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
-from crlm import GMMUB, estimate_sigma
-from crlm.sigma import suggest_sigma_max
+from crlm import CRLM, GMMUB
+from crlm.histogram import read_histogram
+
+
+def read(X):
+    return read_histogram(X, np.ones(len(X), dtype=np.int64))
 
 
 def gmmub(sigmas, d, seed, n=3000, D=100.0, weights=0.015):
@@ -18,7 +21,7 @@ def gmmub(sigmas, d, seed, n=3000, D=100.0, weights=0.015):
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("d", [30, 100, 1000])
 def test_peaks_stand_at_the_true_sigmas(d, seed):
-    estimate = estimate_sigma(gmmub([1.0, 3.0, 5.0], d, seed))
+    estimate = read(gmmub([1.0, 3.0, 5.0], d, seed))
     assert estimate.evidence == "clear"
     width = max(0.06, 1 / np.sqrt(2 * d))  # of a peak, or two bins
     assert estimate.peaks == pytest.approx([1.0, 3.0, 5.0], rel=width)
@@ -29,14 +32,14 @@ def test_distances_between_two_clusters_are_no_peak_of_their_own():
     rng = np.random.default_rng(0)
     near, far = rng.normal(0, 1, (60, 50)), rng.normal(0, 1, (60, 50)) + 15.0
     background = rng.uniform(-400, 400, (2000, 50))
-    estimate = estimate_sigma(np.vstack([near, far, background]))
+    estimate = read(np.vstack([near, far, background]))
     assert estimate.peaks == pytest.approx([1.0], rel=0.06)
 
 
 def test_clusters_that_hold_much_of_the_data_give_moderate_evidence():
     rng = np.random.default_rng(0)
     X = np.vstack([rng.normal(c, 1, (100, 20)) for c in (-10, 0, 10)])
-    estimate = estimate_sigma(X)
+    estimate = read(X)
     assert estimate.evidence == "moderate"
     assert estimate.peaks == pytest.approx([1.0], rel=0.06)
 
@@ -44,27 +47,27 @@ def test_clusters_that_hold_much_of_the_data_give_moderate_evidence():
 @pytest.mark.parametrize("d", [2, 20, 100])
 def test_pure_background_gives_weak_evidence(d):
     X, _ = GMMUB(np.empty((0, d)), [], [], D=10.0).sample(1000, rng=d)
-    assert estimate_sigma(X).evidence == "weak"
+    assert read(X).evidence == "weak"
 
 
 def test_estimate_scales_with_the_data_and_ignores_shifts_and_row_order():
     X = gmmub([1.0, 2.0], 40, seed=5, n=6000)  # more rows than are measured
-    estimate = estimate_sigma(X)
-    assert estimate_sigma(X * 2.0**20).suggested == estimate.suggested * 2.0**20
-    assert estimate_sigma(X[np.random.default_rng(0).permutation(6000)])[:3] == estimate[:3]
+    estimate = read(X)
+    assert read(X * 2.0**20).suggested == estimate.suggested * 2.0**20
+    assert read(X[np.random.default_rng(0).permutation(6000)])[:3] == estimate[:3]
     small = gmmub([1.0, 2.0], 40, seed=5)
-    assert estimate_sigma(small + 512.0)[:3] == estimate_sigma(small)[:3]
+    assert read(small + 512.0)[:3] == read(small)[:3]
 
 
 def test_tight_cluster_far_from_the_origin_is_measured_from_differences():
     rng = np.random.default_rng(0)
     X = np.vstack([1e7 + 1e-3 * rng.normal(size=(40, 20)), 1e7 + rng.normal(0, 50, (500, 20))])
-    assert estimate_sigma(X).peaks == pytest.approx([1e-3], rel=0.06)
+    assert read(X).peaks == pytest.approx([1e-3], rel=0.06)
 
 
 def test_histogram_counts_every_pair_once():
     X = np.random.default_rng(0).normal(size=(50, 5))
-    estimate = estimate_sigma(X)
+    estimate = read(X)
     assert estimate.counts.sum() == 50 * 49 / 2
     assert len(estimate.edges) == len(estimate.counts) + 1
 
@@ -72,15 +75,15 @@ def test_histogram_counts_every_pair_once():
 def test_weights_and_copies_give_the_same_estimate():
     X = gmmub([1.0, 2.0], 40, seed=5, n=1000, weights=0.05)
     w = np.random.default_rng(0).integers(0, 4, len(X))
-    weighted = suggest_sigma_max(X, w)
-    repeated = suggest_sigma_max(np.repeat(X, w, axis=0), np.ones(w.sum(), dtype=np.int64))
+    weighted = read_histogram(X, w)
+    repeated = read_histogram(np.repeat(X, w, axis=0), np.ones(w.sum(), dtype=np.int64))
     assert weighted[:3] == repeated[:3]
     assert np.array_equal(weighted.counts, repeated.counts)
 
 
 def test_copies_of_a_few_rows_cost_no_more_than_the_rows():
     X = np.repeat(gmmub([1.0], 30, seed=1, n=40, weights=0.5), 100, axis=0)
-    assert estimate_sigma(X).counts.sum() == 100 * 100 * 40 * 39 / 2
+    assert read(X).counts.sum() == 100 * 100 * 40 * 39 / 2
 
 
 @pytest.mark.parametrize("total", [1e9, 2e9])
@@ -89,16 +92,18 @@ def test_very_large_weights_end_in_an_estimate_too(seed, total):
     rng = np.random.default_rng(seed)
     X = np.vstack([rng.normal(size=(80, 10)), rng.uniform(-50, 50, (320, 10))])
     w = rng.uniform(0.5, 2.0, 400)
-    assert suggest_sigma_max(X, w * total / w.sum()).suggested > 0
+    assert read_histogram(X, w * total / w.sum()).suggested > 0
 
 
 def test_rows_of_weight_zero_are_not_sampled():
     X = gmmub([1.0, 2.0], 40, seed=5, n=9000)
     w = np.zeros(9000, dtype=np.int64)
     w[:600] = 1
-    assert suggest_sigma_max(X, w)[:3] == suggest_sigma_max(X[:600], w[:600])[:3]
+    assert read_histogram(X, w)[:3] == read_histogram(X[:600], w[:600])[:3]
 
 
-def test_dataframe_is_accepted():
-    X = gmmub([1.0], 30, seed=1, n=500, weights=0.1)
-    assert estimate_sigma(pd.DataFrame(X)).suggested == estimate_sigma(X).suggested
+def test_the_estimator_offers_the_rule_by_name():
+    X = gmmub([1.0, 2.0], 40, seed=5)
+    model = CRLM("histogram").fit(X)
+    assert model.sigma_max_ == read(X).suggested
+    assert model.n_clusters_ == 2

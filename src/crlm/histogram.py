@@ -1,0 +1,169 @@
+"""The paper's own rule for the bandwidth: the histogram of short distances.
+
+Two points of one Gaussian cluster are ``sigma * sqrt(2 d)`` apart, give or take little, so
+pair distances over ``sqrt(2 d)`` pile up at the sigma of each cluster. The paper reads the
+peaks off the histogram of the shortest 5 % of distances and takes a little over twice the
+largest. Done by program, that needs two cautions, both in `read_histogram`.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import ndimage, signal
+from threadpoolctl import threadpool_limits
+
+from crlm.search import Floats, Weights
+from crlm.search.distance import sq_distances_of_pairs
+from crlm.sigma import SigmaEstimate
+
+SHORTEST = 0.05  # "the histogram of the 5 % shortest distances"
+FACTOR = 2.1  # "just slightly larger than twice the largest estimated sigma" (A3)
+
+# Bins of equal ratio make the rule free of the unit, and put the peak of a Gaussian cluster
+# at its sigma in any dimension: r**d * exp(-r**2 / (4 sigma**2)) is largest at
+# r**2 = 2 d sigma**2. The bins are numbered from distance / sqrt(2 d) = 1.
+_BINS_PER_OCTAVE = 24
+_LOWEST = -(2**15)
+_NONE = 2**15 - 1  # bin of a row with itself or its copy, which says nothing about a spread
+# Peaks are sought in the square root of the counts, where a count's standard deviation is 1/2
+# whatever its size. A rise of five standard deviations is no accident.
+_PROMINENCE = 5.0
+_MAX_ROWS = 4096  # the bins of all their pairs take 32 MB
+_BLOCK = 128
+
+
+def read_histogram(X: Floats, weights: Weights) -> SigmaEstimate:
+    """Suggest a bandwidth from the distances between at most 4096 rows.
+
+    Two cautions beyond the paper. Distances between two clusters make peaks too, so a peak's
+    rows are set aside before the next is sought: rows that already have close company do not
+    count again. And a peak whose ball would take in more than 5 % of all pairs is no cluster
+    in a background.
+    """
+    rows = _sample_rows(X, np.flatnonzero(weights))
+    points, w = _distinct(X[rows], weights[rows])
+    d, bins = X.shape[1], _distance_bins(points)
+    every = np.arange(len(points))
+    ordered = _histogram(bins, w, every, every)
+    used = np.flatnonzero(ordered)
+    if not len(used):
+        return SigmaEstimate(1.0, "weak", [], np.array([0.5, 2.0]), np.zeros(1))
+    low, counts = int(used[0]) + _LOWEST, ordered[used[0] : used[-1] + 1] / 2.0
+    edges = 2.0 ** (np.arange(low, low + len(counts) + 1) / _BINS_PER_OCTAVE)
+    share = np.cumsum(counts) / counts.sum()
+
+    def share_within_ball(peak: int) -> float:
+        """Share of all pairs closer than R = 2.1 sigma sqrt(4 d) for the sigma of a bin."""
+        reach = peak + round(_BINS_PER_OCTAVE * math.log2(FACTOR * math.sqrt(2.0)))
+        return float(share[min(reach - low, len(share) - 1)])
+
+    all_peaks = _peaks(ordered, d)
+    peaks: list[int] = []
+    active = every
+    while len(active) and (
+        found := [p for p in _peaks(ordered, d) if share_within_ball(p) <= SHORTEST]
+    ):
+        # In or before the peak: within a factor 1.25 of its sigma.
+        limit = found[0] + round(_BINS_PER_OCTAVE * math.log2(1.25))
+        company = bins[np.ix_(active, active)].min(axis=1) <= limit
+        if not company.any():
+            break  # what looked like a peak is the rounding of very large weights
+        peaks.append(found[0])
+        gone, rest = active[company], active[~company]
+        # Ordered pairs without those rows, counted from what goes and not from what stays.
+        ordered -= 2.0 * _histogram(bins, w, gone, rest) + _histogram(bins, w, gone, gone)
+        active = rest
+    if peaks:
+        return SigmaEstimate(FACTOR * _sigma(max(peaks)), "clear", _sigmas(peaks), edges, counts)
+
+    if len(all_peaks) > 1:  # the last is the background, or one cluster seen from another
+        first = all_peaks[:1]
+        return SigmaEstimate(FACTOR * _sigma(first[0]), "moderate", _sigmas(first), edges, counts)
+    # No peak stands alone. Guess a ball in which a row has two others on average.
+    n_distinct = len(points) * np.count_nonzero(weights) / len(rows)
+    reach = edges[1 + int(np.searchsorted(share, min(1.0, 2.0 / n_distinct)))]
+    return SigmaEstimate(float(reach) / math.sqrt(2.0), "weak", [], edges, counts)
+
+
+def _sigma(peak: int) -> float:
+    """Middle of a bin."""
+    return float(2.0 ** ((peak + 0.5) / _BINS_PER_OCTAVE))
+
+
+def _sigmas(peaks: list[int]) -> list[float]:
+    return sorted(_sigma(peak) for peak in peaks)
+
+
+def _sample_rows(X: Floats, rows: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Some of `rows` to measure: all, or every so many-th in the order of their norms.
+
+    That order, unlike the order of rows, stays the same when the rows are shuffled.
+    """
+    if len(rows) <= _MAX_ROWS:
+        return rows
+    blocks = (X[rows[start : start + _BLOCK]] for start in range(0, len(rows), _BLOCK))
+    sq_norms = [np.square(block, dtype=np.float64).sum(axis=1) for block in blocks]
+    order = np.argsort(np.concatenate(sq_norms), kind="stable")
+    return np.sort(rows[order[np.linspace(0, len(rows) - 1, _MAX_ROWS).astype(np.intp)]])
+
+
+def _distinct(X: Floats, weights: Weights) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Distinct rows that count for something, centred, and how many points each stands for."""
+    points = np.ascontiguousarray(X[weights > 0], dtype=np.float64) + 0.0  # no negative zeros
+    as_bytes = points.view(np.dtype((np.void, points.dtype.itemsize * points.shape[1]))).ravel()
+    _, first, which = np.unique(as_bytes, return_index=True, return_inverse=True)
+    w = np.bincount(which.ravel(), weights=weights[weights > 0]).astype(np.float64)
+    distinct = points[first]
+    return distinct - np.median(distinct, axis=0), w
+
+
+def _distance_bins(a: NDArray[np.float64]) -> NDArray[np.int16]:
+    """Bin of ``log2(distance / sqrt(2 d))`` for every pair, (n, n); ``_NONE`` on the diagonal."""
+    n, d = a.shape
+    sq_norm = np.square(a).sum(axis=1)
+    bins = np.empty((n, n), dtype=np.int16)
+    with threadpool_limits(limits=1, user_api="blas"):  # the same bits for any thread count
+        for start in range(0, n, _BLOCK):
+            part = slice(start, min(start + _BLOCK, n))
+            # Each pair once: this block with itself and what follows.
+            scale = sq_norm[part, None] + sq_norm[start:]
+            sq = scale - 2.0 * (a[part] @ a[start:].T)
+            # Below this the product has lost too many digits to tell a distance from zero.
+            i, j = np.nonzero(sq < 1e-10 * scale)
+            sq[i, j] = sq_distances_of_pairs(a, i + start, a, j + start)
+            with np.errstate(divide="ignore"):
+                log = 0.5 * _BINS_PER_OCTAVE * (np.log2(sq) - math.log2(2.0 * d))
+            block = np.where(sq > 0.0, np.floor(log), _NONE).astype(np.int16)
+            bins[part, start:], bins[start:, part] = block, block.T
+    return bins
+
+
+def _histogram(
+    bins: NDArray[np.int16],
+    w: NDArray[np.float64],
+    rows: NDArray[np.intp],
+    cols: NDArray[np.intp],
+) -> NDArray[np.float64]:
+    """Ordered pairs of some rows and columns in each bin, from ``_LOWEST`` on."""
+    counts = np.zeros(_NONE - _LOWEST + 1)
+    for start in range(0, len(rows), _BLOCK):
+        part = rows[start : start + _BLOCK]
+        found = bins[np.ix_(part, cols)].astype(np.intp) - _LOWEST
+        pairs = np.outer(w[part], w[cols])
+        counts += np.bincount(found.ravel(), weights=pairs.ravel(), minlength=len(counts))
+    counts[-1] = 0.0  # those without a distance
+    return counts
+
+
+def _peaks(ordered: NDArray[np.float64], d: int) -> list[int]:
+    """Bins at which the smoothed histogram has a clear maximum, ascending."""
+    # A cluster's peak is 1 / sqrt(2 d) wide in log distance; smooth by a quarter of that.
+    # Smoothing averages about 2 sqrt(pi) width bins, and calms their noise as much.
+    width = max(0.5, 0.25 * _BINS_PER_OCTAVE / math.log(2.0) / math.sqrt(2.0 * d))
+    smooth = ndimage.gaussian_filter1d(ordered / 2.0, width, mode="constant")
+    noise = 0.5 / math.sqrt(2.0 * math.sqrt(math.pi) * width)
+    at, _ = signal.find_peaks(np.sqrt(np.maximum(smooth, 0.0)), prominence=_PROMINENCE * noise)
+    return [_LOWEST + int(p) for p in at]

@@ -1,0 +1,136 @@
+"""Reference points: the rows against which the background is measured.
+
+All rows up to two thousand; of more, every so many-th in the order of their distance from the
+middle, which stays the same when the rows are shuffled, shifted or scaled. Equal rows count
+once: a copy is no evidence.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from crlm.search import Floats, Weights
+from crlm.search.distance import sq_distances_of_pairs
+
+F64 = NDArray[np.float64]
+
+MAX_REFERENCES = 2048
+_BLOCK = 512
+# Log distances are rounded to this, so that the rounding of a matrix product, which depends on
+# where a row stands, does not tell in the result.
+_QUANTUM = 2.0**-30
+_CLOSE = 1e-10  # below this share of the norms a product has lost too many digits
+
+
+@dataclass(frozen=True)
+class References:
+    """Rows to measure against.
+
+    Attributes
+    ----------
+    points : ndarray of shape (n_references, d)
+        Centred and scaled.
+    rows : ndarray of shape (n_references,)
+        Their row numbers, ascending.
+    distinct : ndarray of shape (n,) of bool
+        Rows that count: the first of each set of equal rows, if it has any weight.
+    """
+
+    points: F64
+    rows: NDArray[np.intp]
+    distinct: NDArray[np.bool_]
+    center: F64
+    exponent: int  # points are the rows less the centre, over 2**exponent
+
+    @classmethod
+    def choose(cls, X: Floats, weights: Weights) -> References:
+        """Take references from the rows of `X` that have some weight."""
+        distinct = _distinct(X, weights)
+        rows = np.flatnonzero(distinct)
+        middle = (len(rows) - 1) // 2
+        center = np.partition(X[rows], middle, axis=0)[middle].astype(np.float64)
+        if len(rows) > MAX_REFERENCES:
+            order = np.argsort(_sq_lengths(X, rows, center), kind="stable")
+            some = np.linspace(0, len(rows) - 1, MAX_REFERENCES).astype(np.intp)
+            rows = np.sort(rows[order[some]])
+        points = X[rows].astype(np.float64) - center
+        exponent = math.frexp(max(float(np.abs(points).max(initial=0.0)), 1e-300))[1]
+        return cls(np.ldexp(points, -exponent), rows, distinct, center, exponent)
+
+    @property
+    def n_points(self) -> int:
+        """Number of rows that count."""
+        return int(self.distinct.sum())
+
+    @property
+    def w(self) -> float:
+        """Points for each reference."""
+        return self.n_points / len(self.rows)
+
+    @cached_property
+    def log_distances(self) -> F64:
+        """Log distances between all references, (n, n); -inf on the diagonal."""
+        log_D = self._log_distances(self.points)
+        np.fill_diagonal(log_D, -np.inf)
+        return log_D
+
+    @cached_property
+    def log_r(self) -> F64:
+        """The same, each row sorted."""
+        return np.sort(self.log_distances, axis=1)
+
+    def log_r_of(self, X: Floats, row: int) -> F64:
+        """Sorted log distances of one row to all references, -inf first; (1, n)."""
+        at = int(np.searchsorted(self.rows, row))
+        if at < len(self.rows) and self.rows[at] == row:
+            return self.log_r[at : at + 1]
+        point = np.ldexp(X[row : row + 1].astype(np.float64) - self.center, -self.exponent)
+        found = np.sort(self._log_distances(point), axis=1)
+        return np.concatenate([[[-np.inf]], found], axis=1)
+
+    def _log_distances(self, A: F64) -> F64:
+        """Log distances of some points to all references, in the units of the data."""
+        out = np.empty((len(A), len(self.points)))
+        sq_norm = np.square(self.points).sum(axis=1)
+        with threadpool_limits(limits=1, user_api="blas"):
+            for start in range(0, len(A), _BLOCK):
+                part = slice(start, start + _BLOCK)
+                scale = np.square(A[part]).sum(axis=1)[:, None] + sq_norm
+                sq = scale - 2.0 * (A[part] @ self.points.T)
+                i, j = np.nonzero(sq < _CLOSE * scale)
+                sq[i, j] = sq_distances_of_pairs(A, i + start, self.points, j)
+                out[part] = sq
+        # Two rows may differ by less than the scaling leaves of them.
+        np.maximum(out, np.finfo(np.float64).tiny, out=out)
+        np.log(out, out=out)
+        out *= 0.5
+        out += self.exponent * math.log(2.0)
+        return np.multiply(np.rint(out / _QUANTUM, out=out), _QUANTUM, out=out)
+
+
+def first_of_equals(X: Floats) -> NDArray[np.bool_]:
+    """Rows that are not a copy of an earlier row."""
+    points = np.ascontiguousarray(X + X.dtype.type(0))  # no negative zeros
+    as_bytes = points.view(np.dtype((np.void, points.dtype.itemsize * points.shape[1]))).ravel()
+    out = np.zeros(len(X), dtype=bool)
+    out[np.unique(as_bytes, return_index=True)[1]] = True
+    return out
+
+
+def _distinct(X: Floats, weights: Weights) -> NDArray[np.bool_]:
+    """First of each set of equal rows among those with some weight."""
+    rows = np.flatnonzero(weights)
+    out = np.zeros(len(X), dtype=bool)
+    out[rows[first_of_equals(X[rows])]] = True
+    return out
+
+
+def _sq_lengths(X: Floats, rows: NDArray[np.intp], center: F64) -> F64:
+    parts = [rows[start : start + _BLOCK] for start in range(0, len(rows), _BLOCK)]
+    return np.concatenate([np.square(X[part] - center).sum(axis=1) for part in parts])

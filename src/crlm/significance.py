@@ -1,0 +1,130 @@
+"""Significance: is a ball a cluster, or what the background does now and then.
+
+The null hypothesis: the points are a background alone, whose count around each point grows as a
+power of the radius (:mod:`crlm.growth`). Every point is a possible centre, so the chance of one
+ball is multiplied by the number of points (Bonferroni):
+
+    p = min(1, n * P(as many points in a ball of the background)).
+
+At ``alpha`` the chance of reporting *any* cluster on such a background is then at most about
+``alpha``. "About", because the growth is estimated and the scan over radii is paid for by the
+contrast of 2 rather than counted; ``docs/selection.md`` has the simulated rates.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crlm.greedy import Ball
+from crlm.growth import MIN_POINTS, Growth, levels
+from crlm.references import References
+from crlm.search import Floats, Weights
+
+F64 = NDArray[np.float64]
+
+_MAX_ROUNDS = 12
+# Points of clusters are left out of the background, but never so many that nothing is left.
+_MIN_LEFT = 20
+
+
+@dataclass(frozen=True)
+class Background:
+    """What the background of a data set looks like around a point.
+
+    Attributes
+    ----------
+    references : References
+        Rows to measure against.
+    growth : Growth or None
+        How it grows; None when there are too few rows to say.
+    """
+
+    references: References
+    growth: Growth | None
+    best: tuple[float, float]  # surprise of the most surprising ball of all, and log of its radius
+
+    @classmethod
+    def learn(cls, X: Floats, weights: Weights, alpha: float = 0.01) -> Background:
+        """Learn from the rows that belong to no cluster.
+
+        Clusters are found and left out in rounds, the most surprising balls first: around a
+        background point a cluster comes all at once, which is no growth.
+        """
+        references = References.choose(X, weights)
+        log_r = references.log_r
+        n = len(log_r)
+        if n < MIN_POINTS:
+            return cls(references, None, (-math.inf, float(np.median(log_r[:, n - 1 :]))))
+        needed = math.log(n / alpha)
+        left = np.arange(n)
+        best: tuple[float, float] | None = None
+        for _ in range(_MAX_ROUNDS):
+            growth = Growth.learn(log_r)
+            surprise, sizes = _most_surprising(growth, log_r, needed)
+            top = int(np.argmax(surprise))
+            best = best or (float(surprise[top]), float(log_r[top, sizes[top]]))
+            if surprise[top] < needed:
+                break
+            inside = references.log_distances[np.ix_(left, left)]
+            taken = _disjoint(inside, log_r, surprise, sizes, max(needed, surprise[top] / 2.0))
+            if len(left) - taken.sum() < max(n // 4, _MIN_LEFT):
+                break
+            left = left[~taken]
+            log_r = np.sort(references.log_distances[np.ix_(left, left)], axis=1)
+        assert best is not None
+        return cls(references, growth, best)
+
+    def log_p(self, X: Floats, row: int, m: int, log_R: float) -> float:
+        """Log p-value of the ball around a row with `m` other points."""
+        # Two points cannot be told from chance: any point has a nearest neighbour.
+        if self.growth is None or m < 2:
+            return 0.0
+        references = self.references
+        log_r = references.log_r_of(X, row)
+        surprise = self.growth.surprise(log_r, np.array([0]), np.array([m]), log_R, references.w)
+        return min(math.log(references.n_points) - float(surprise[0]), 0.0)
+
+
+class Judge:
+    """Decides which balls of one radius are clusters, and keeps their p-values."""
+
+    def __init__(self, X: Floats, background: Background, radius: float, alpha: float) -> None:
+        self._X, self._background, self._log_R = X, background, math.log(radius)
+        self._log_alpha = math.log(alpha)
+        self.log_p: dict[int, float] = {}
+
+    def __call__(self, ball: Ball) -> bool:
+        """Whether the ball is more than chance."""
+        i, distinct = ball.center_index, self._background.references.distinct
+        m = int(distinct[ball.members].sum()) - 1
+        self.log_p[i] = self._background.log_p(self._X, i, m, self._log_R)
+        return self.log_p[i] <= self._log_alpha
+
+
+def _most_surprising(growth: Growth, log_r: F64, worth: float) -> tuple[F64, NDArray[np.intp]]:
+    """For each point its most surprising ball: how much, and with how many others."""
+    n = len(log_r)
+    surprise, sizes = np.full(n, -np.inf), np.full(n, 2, dtype=np.intp)
+    for m in levels(2, max(2, n // 2)):
+        now = growth.surprise(log_r, np.arange(n), np.full(n, m), log_r[:, m], worth=worth)
+        more = now > surprise
+        surprise[more], sizes[more] = now[more], m
+    return surprise, sizes
+
+
+def _disjoint(
+    log_D: F64, log_r: F64, surprise: F64, sizes: NDArray[np.intp], least: float
+) -> NDArray[np.bool_]:
+    """Points of the most surprising balls that do not touch each other."""
+    taken = np.zeros(len(log_r), dtype=bool)
+    for i in np.argsort(-surprise, kind="stable"):
+        if surprise[i] < least:
+            break
+        ball = log_D[i] <= log_r[i, sizes[i]]
+        if not (taken & ball).any():
+            taken |= ball
+    return taken
