@@ -30,8 +30,14 @@ def brute_force(X, cutoff):
 
 
 def as_lists(pairs):
-    rows = np.repeat(np.arange(len(pairs.indptr) - 1), np.diff(pairs.indptr))
-    return rows.tolist(), pairs.indices.tolist(), pairs.sq_dist.tolist()
+    """Rows, neighbours and squared distances by row, each pair in both its rows."""
+    halves = []
+    for half in (pairs, pairs.turned_round()):
+        i = pairs.order[np.repeat(np.arange(len(pairs.order)), np.diff(half.indptr))]
+        halves.append((i, pairs.order[half.indices], half.sq_dist))
+    i, j, sq_dist = map(np.concatenate, zip(*halves, strict=True))
+    by_row = np.lexsort((j, i))
+    return i[by_row].tolist(), j[by_row].tolist(), sq_dist[by_row].tolist()
 
 
 @contextlib.contextmanager
@@ -48,7 +54,8 @@ def all_ways(X, cutoff):
                 yield pairs_within(
                     X, cutoff, memory_limit=GB, n_jobs=n_jobs, _block=block, _engine="stored"
                 )
-    yield pairs_within(X, cutoff, memory_limit=GB, n_jobs=2, _engine="tree")
+    for block in (None, 1, 7):  # rows of a slab
+        yield pairs_within(X, cutoff, memory_limit=GB, n_jobs=2, _block=block, _engine="tree")
 
 
 @given(data_sets(max_n=40, dtypes=["float64", "float32"]))

@@ -68,8 +68,13 @@ def _query_pairs(data: Data) -> Any:
     return cKDTree(data.X).query_pairs(data.radius, output_type="ndarray")
 
 
+def _codes_of_places(answer: Any, n: int) -> NDArray[np.int64]:
+    i = answer.order[np.repeat(np.arange(n), np.diff(answer.indptr))]
+    return _codes_of_list(np.column_stack([i, answer.order[answer.indices]]), n)
+
+
 def _codes_of_rows(answer: Any, n: int) -> NDArray[np.int64]:
-    indptr, j = answer[:2]
+    indptr, j = answer
     i = np.repeat(np.arange(n), np.diff(indptr))
     once = i < j
     return np.sort(i[once] * n + j[once])
@@ -124,7 +129,7 @@ def _algorithm(data: Data) -> str:
 
 # The first of each is ours.
 PAIRS = {
-    "crlm": Program("crlm", "crlm", _crlm_pairs, _codes_of_rows),
+    "crlm": Program("crlm", "crlm", _crlm_pairs, _codes_of_places),
     "faiss": Program("FAISS range_search", "faiss", _faiss, _codes_of_rows),
     "radius_neighbors": Program(
         "sklearn radius_neighbors", "sklearn", _radius_neighbors, _codes_of_rows

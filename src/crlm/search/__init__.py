@@ -40,6 +40,7 @@ from crlm.search.stored import find_pairs
 from crlm.search.stream import StreamedGraph
 from crlm.search.tree import (
     MAX_D,
+    SLAB,
     TREE_BYTES_PER_PAIR,
     find_pairs_by_tree,
     tree_workspace,
@@ -173,7 +174,12 @@ class _Search:
         budget.check(self._near * len(X) ** 2 / 2, doubt=0.2)  # a sample errs by some percent
         if engine == "tree":
             return find_pairs_by_tree(
-                X, self._cutoff, budget, n_jobs=self._n_jobs, progress=progress
+                X,
+                self._cutoff,
+                budget,
+                n_jobs=self._n_jobs,
+                progress=progress,
+                slab_size=self._block or SLAB,
             )
         return find_pairs(self.blocks(), budget, n_jobs=self._n_jobs, progress=progress)
 
