@@ -221,7 +221,9 @@ def test_runs_hold_every_row_once_and_lie_in_their_boxes(n_axes):
 
 def n_filtered(X, cutoff):
     """Pairs that the filter looks at, counted."""
-    blocks = Blocks.prepare(X, cutoff, p := make_plan(X, cutoff, near_share(X, cutoff)), 1)
+    blocks = Blocks.prepare(
+        X, cutoff, p := make_plan(X, frame(X, cutoff), near_share(X, cutoff)), 1
+    )
     sizes = np.array([len(p.runs.rows(b)) for b in range(p.runs.n_runs)])
     near = [p.runs.sq_gaps(b, b) < p.reach for b in range(p.runs.n_runs)]
     assert len(blocks.right) == len(X)
@@ -241,7 +243,7 @@ def test_few_directions_do_where_the_spectrum_falls_off():
     X = (rng.normal(size=(5000, 400)) / np.arange(1, 401)).astype(np.float32)
     sq = np.square(X[:500, None] - X[None, :500]).sum(-1)
     cutoff = float(np.quantile(sq[sq > 0], 1e-3))
-    assert make_plan(X, cutoff, 1e-3).frame.width < 100
+    assert make_plan(X, frame(X, cutoff), 1e-3).frame.width < 100
     assert near_share(X, cutoff) == pytest.approx(1e-3, rel=0.5)
 
 

@@ -16,6 +16,7 @@ from crlm.bench.memory import peak_memory
 from crlm.bench.programs import FITS, PAIRS, Program
 from crlm.checks import check_n_jobs
 from crlm.loss import sq_cutoff
+from crlm.search.filter import frame
 from crlm.search.parallel import in_parallel
 from crlm.search.plan import make_plan, near_share
 
@@ -95,7 +96,7 @@ def exponent(sizes: Sequence[float], times: Sequence[float]) -> float:
 def time_over_floor(data: Data, repeats: int) -> float:
     """Our search over the bare float32 product of all pairs, in the columns of its filter."""
     X, cutoff = data.X, sq_cutoff(data.sigma_max, data.X.shape[1])
-    width = make_plan(X, cutoff, near_share(X, cutoff)).frame.width
+    width = make_plan(X, frame(X, cutoff), near_share(X, cutoff)).frame.width
     n = max(_SIDE, len(X) // _SIDE * _SIDE)  # whole blocks: NumPy is slow on a part of an array
     A = np.random.default_rng(0).normal(size=(n, width)).astype(np.float32)
 

@@ -147,13 +147,13 @@ class _Search:
     ) -> None:
         self._X, self._cutoff, self._limit, self._n_jobs = X, cutoff, memory_limit, n_jobs
         self._block = block
-        frame(X, cutoff)  # refuses what is out of all proportion to the radius
+        self._frame = frame(X, cutoff)  # refuses what is out of all proportion to the radius
         self._near = near_share(X, cutoff)
         self.is_low = X.shape[1] <= MAX_D
 
     @cached_property
     def _plan(self) -> Plan:
-        return make_plan(self._X, self._cutoff, self._near, self._block)
+        return make_plan(self._X, self._frame, self._near, self._block)
 
     def choose(self) -> str:
         """Fastest engine that fits in memory."""
