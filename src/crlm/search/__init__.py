@@ -29,8 +29,11 @@ from crlm.loss import sq_cutoff as squared_cutoff
 from crlm.search.balls import first_ball
 from crlm.search.blocks import Blocks
 from crlm.search.budget import Budget
+from crlm.search.budget import in_words as bytes_in_words
 from crlm.search.dense import dense_workspace
 from crlm.search.distance import Floats
+from crlm.search.estimate import in_words as time_in_words
+from crlm.search.estimate import seconds_of_blocks, seconds_of_dense, seconds_of_tree
 from crlm.search.filter import frame
 from crlm.search.graph import Neighbourhood, StoredGraph
 from crlm.search.pairs import Pairs, Weights
@@ -96,7 +99,8 @@ def neighbourhood(
     with threadpool_limits(limits=1, user_api="blas"):
         search = _Search(X, cutoff, memory_limit, n_jobs, _block)
         engine = _engine or search.choose()
-        log.info("%s: %s", engine, _ENGINES[engine])
+        if log.isEnabledFor(logging.INFO):
+            log.info("%s: %s; about %s and %s", engine, _ENGINES[engine], *search.estimate(engine))
         if engine in ("tree", "stored"):
             try:
                 pairs = search.pairs(engine, progress)
@@ -167,6 +171,21 @@ class _Search:
         # Dense also works in the least memory.
         Budget(n, self._limit, dense_workspace(d, self._n_jobs)).check(0)
         return "dense"
+
+    def estimate(self, engine: str) -> tuple[str, str]:
+        """Time and memory that an engine will take, in words."""
+        (n, d), near, n_jobs = self._X.shape, self._near, self._n_jobs
+        if engine == "dense":
+            return (
+                time_in_words(seconds_of_dense(n, d, n_jobs)),
+                bytes_in_words(dense_workspace(d, n_jobs)),
+            )
+        if engine == "tree":
+            seconds = seconds_of_tree(n, d, near, n_jobs)
+        else:
+            seconds = seconds_of_blocks(self._plan, near, n_jobs)
+        n_pairs = 0.0 if engine == "stream" else near * n**2 / 2
+        return time_in_words(seconds), bytes_in_words(self._budget(engine).needed(n_pairs))
 
     def pairs(self, engine: str, progress: Progress | None) -> Pairs:
         """All pairs, by tree or by blocks."""

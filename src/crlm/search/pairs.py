@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator
+from contextlib import closing
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -80,7 +81,7 @@ def found(
 
 
 def assemble(
-    parts: Iterable[Found], order: NDArray[np.intp], check: Callable[[float], None]
+    parts: Generator[Found, None, None], order: NDArray[np.intp], check: Callable[[float], None]
 ) -> Pairs:
     """Join the parts of a search, which come in the order of their places.
 
@@ -89,11 +90,12 @@ def assemble(
     n = len(order)
     counts = np.zeros(n, dtype=np.int64)
     indices, sq_dist = _Growing(index_dtype(n)), _Growing(np.float64)
-    for part in parts:
-        check(indices.size + len(part.indices))
-        counts[part.start : part.start + len(part.counts)] = part.counts
-        indices.extend(part.indices)
-        sq_dist.extend(part.sq_dist)
+    with closing(parts):
+        for part in parts:
+            check(indices.size + len(part.indices))
+            counts[part.start : part.start + len(part.counts)] = part.counts
+            indices.extend(part.indices)
+            sq_dist.extend(part.sq_dist)
     # Of the type of the indices when that is wide enough: SciPy would copy both into a wider one.
     indptr = np.zeros(n + 1, dtype=index_dtype(max(n, indices.size)))
     np.cumsum(counts, out=indptr[1:])

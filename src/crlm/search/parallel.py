@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from typing import TypeVar
@@ -16,12 +16,12 @@ Progress = Callable[[int, int], object]
 
 def in_parallel(
     work: Callable[[T], R], items: Sequence[T], n_jobs: int, progress: Progress | None = None
-) -> Iterator[R]:
+) -> Generator[R, None, None]:
     """Results of `work` in the order of the items; on any exception nothing is left running.
 
     Only a few items are handed out at a time, so that an interrupt or a broken budget does
-    not wait for the rest. `progress` is called in the caller's thread; what it raises ends
-    the work.
+    not wait for the rest; who gives up closes the generator. `progress` is called in the
+    caller's thread; what it raises ends the work.
     """
     for done, result in enumerate(_results(work, items, n_jobs), start=1):
         yield result

@@ -29,8 +29,8 @@ _SIZES = (128, 256)
 
 # What one pair costs, in nanoseconds of one core as measured on a common one; only ratios
 # matter. Filtering: for each column of the product. Measuring: fixed, and for each column.
-_FILTER_COLUMN = 0.022
-_MEASURE, _MEASURE_COLUMN = 100.0, 3.0
+FILTER_COLUMN = 0.022
+MEASURE, MEASURE_COLUMN = 100.0, 3.0
 
 
 class Plan(NamedTuple):
@@ -38,6 +38,8 @@ class Plan(NamedTuple):
 
     frame: Frame
     runs: Runs
+    looked_at: float = 1.0  # share of pairs that the boxes leave to the filter
+    kept: float = 0.0  # share of pairs that the filter leaves to be measured
 
     @property
     def reach(self) -> float:
@@ -82,7 +84,7 @@ def make_plan(X: Floats, f: Frame, near: float, block: int | None = None) -> Pla
         "%s rows along %s axes leave %.2g of them to filter",
         *(n, d, m, d, kept, size, n_axes, looked_at),
     )
-    return Plan(f, cut_into_runs(lead[:, :n_axes], block or size))
+    return Plan(f, cut_into_runs(lead[:, :n_axes], block or size), looked_at, kept)
 
 
 def leading_directions(X: Floats, m: int) -> NDArray[np.float64]:
@@ -134,11 +136,11 @@ def _choose_directions(
     some, more = c[::_SOME], c
     sq_norm = np.square(c).sum(axis=1)
     sq_dist = np.zeros((len(some), len(more)))
-    measure = _MEASURE + _MEASURE_COLUMN * d
-    best = (looked_at * _FILTER_COLUMN * d + near * measure, d, near)
+    measure = MEASURE + MEASURE_COLUMN * d
+    best = (looked_at * FILTER_COLUMN * d + near * measure, d, near)
     done = 0
     for m in [m for m in _DIRECTIONS if m < c.shape[1] - 1] + [c.shape[1] - 1]:
-        if looked_at * _FILTER_COLUMN * m >= best[0]:
+        if looked_at * FILTER_COLUMN * m >= best[0]:
             break  # more columns cost more than they can spare
         a, b = some[:, done:m], more[:, done:m]
         sq_dist += np.square(a).sum(axis=1)[:, None] + np.square(b).sum(axis=1) - 2.0 * (a @ b.T)
@@ -146,7 +148,7 @@ def _choose_directions(
         bound = sq_dist + np.square(rest[::_SOME, None] - rest)
         # The few pairs of a row with itself are counted too; they do no harm.
         kept = max(float((bound < cutoff).sum() - len(some)), 0.0) / bound.size
-        cost = looked_at * _FILTER_COLUMN * m + kept * measure
+        cost = looked_at * FILTER_COLUMN * m + kept * measure
         best = min(best, (cost, m, kept))
         done = m
     return best[1], best[2]
