@@ -26,6 +26,7 @@ MAX_D = 6
 # every pair that we would accept.
 _SLACK = 1.0 + 1e-9
 _N_PROBES = 100
+_N_SPREAD = 10_000  # rows that tell which column is the widest
 SLAB = 1 << 15  # rows: with their tree and pairs some megabytes
 # If all pairs lie in one slab: the tree's own list, which doubles as it grows, and a copy.
 TREE_BYTES_PER_PAIR = 96
@@ -60,7 +61,8 @@ def find_pairs_by_tree(
     MemoryLimitError
         Before the pairs take more than the budget allows.
     """
-    n, axis = len(X), int(np.ptp(X, axis=0).argmax())
+    n = len(X)
+    axis = int(np.ptp(X[:: -(-n // _N_SPREAD)], axis=0).argmax())
     order = np.argsort(X[:, axis])
     sorted_X = X.take(order, axis=0)
     radius = math.sqrt(sq_cutoff) * _SLACK
@@ -79,7 +81,7 @@ def find_pairs_by_tree(
 
 
 def cut_into_slabs(x: NDArray[np.floating], radius: float, size: int) -> Iterator[Slab]:
-    """Cut sorted numbers into slabs of at least `size`, each longer than what is near behind it.
+    """Cut sorted numbers into slabs of at least `size`, and of three times what is near behind.
 
     >>> list(cut_into_slabs(np.arange(10.0), 1.5, size=4))
     [Slab(start=0, stop=4, end=5), Slab(start=4, stop=8, end=9), Slab(start=8, stop=10, end=10)]
@@ -87,7 +89,7 @@ def cut_into_slabs(x: NDArray[np.floating], radius: float, size: int) -> Iterato
     start, n = 0, len(x)
     while start < n:
         stop = min(start + size, n)
-        while (end := _end(x, stop, radius)) - stop > stop - start:
+        while 3 * ((end := _end(x, stop, radius)) - stop) > stop - start:
             stop = min(2 * stop - start, n)
         yield Slab(start, stop, end)
         start = stop
