@@ -189,8 +189,8 @@ class _Search:
 
     def pairs(self, engine: str, progress: Progress | None) -> Pairs:
         """All pairs, by tree or by blocks."""
-        X, budget = self._X, self._budget(engine)
-        budget.check(self._near * len(X) ** 2 / 2, doubt=0.2)  # a sample errs by some percent
+        X, budget, expected = self._X, self._budget(engine), self._near * len(self._X) ** 2 / 2
+        budget.check(expected, doubt=0.2)  # a sample errs by some percent
         if engine == "tree":
             return find_pairs_by_tree(
                 X,
@@ -198,9 +198,12 @@ class _Search:
                 budget,
                 n_jobs=self._n_jobs,
                 progress=progress,
+                expected=expected,
                 slab_size=self._block or SLAB,
             )
-        return find_pairs(self.blocks(), budget, n_jobs=self._n_jobs, progress=progress)
+        return find_pairs(
+            self.blocks(), budget, n_jobs=self._n_jobs, progress=progress, expected=expected
+        )
 
     def blocks(self) -> Blocks:
         """Rows made ready for the filter."""

@@ -81,15 +81,18 @@ def found(
 
 
 def assemble(
-    parts: Generator[Found, None, None], order: NDArray[np.intp], check: Callable[[float], None]
+    parts: Generator[Found, None, None],
+    order: NDArray[np.intp],
+    check: Callable[[float], None],
+    expected: float = 0.0,
 ) -> Pairs:
     """Join the parts of a search, which come in the order of their places.
 
-    `check` is told the number of pairs before they are kept.
+    `check` is told the number of pairs before they are kept; `expected` is a guess at it.
     """
     n = len(order)
     counts = np.zeros(n, dtype=np.int64)
-    indices, sq_dist = _Growing(index_dtype(n)), _Growing(np.float64)
+    indices, sq_dist = _Growing(index_dtype(n), expected), _Growing(np.float64, expected)
     with closing(parts):
         for part in parts:
             check(indices.size + len(part.indices))
@@ -103,10 +106,10 @@ def assemble(
 
 
 class _Growing:
-    """An array that grows in place: memory is touched once, and not copied where it can grow."""
+    """An array that grows in place. What is reserved costs nothing until it is written to."""
 
-    def __init__(self, dtype: type[np.generic]) -> None:
-        self._array = np.empty(0, dtype=dtype)
+    def __init__(self, dtype: type[np.generic], expected: float) -> None:
+        self._array = np.empty(int(1.25 * expected), dtype=dtype)
         self.size = 0
 
     def extend(self, part: NDArray[Any]) -> None:

@@ -9,13 +9,19 @@ from crlm.search.budget import Budget
 from crlm.search.pairs import Found, Pairs, assemble, found
 from crlm.search.parallel import Progress, in_parallel
 
-_TASKS_PER_THREAD = 64
+# Enough tasks for every thread, none so long that an interrupt would wait for it.
+_TASKS_PER_THREAD, _MAX_RUNS = 16, 8
 
 
 def find_pairs(
-    blocks: Blocks, budget: Budget, *, n_jobs: int, progress: Progress | None = None
+    blocks: Blocks,
+    budget: Budget,
+    *,
+    n_jobs: int,
+    progress: Progress | None = None,
+    expected: float = 0.0,
 ) -> Pairs:
-    """All pairs of rows closer than the radius.
+    """All pairs of rows closer than the radius, of which there are about `expected`.
 
     Raises
     ------
@@ -23,7 +29,7 @@ def find_pairs(
         Before more pairs are kept than the budget allows.
     """
     runs, n = blocks.plan.runs, len(blocks.X)
-    step = max(1, runs.n_runs // (n_jobs * _TASKS_PER_THREAD))
+    step = max(1, min(_MAX_RUNS, runs.n_runs // (n_jobs * _TASKS_PER_THREAD)))
     tasks = [range(b, min(b + step, runs.n_runs)) for b in range(0, runs.n_runs, step)]
 
     def task(part: range) -> Found:
@@ -35,4 +41,4 @@ def find_pairs(
         places = range(part.start * runs.size, min(part.stop * runs.size, n))
         return found(places, i[close], j[close], sq_dist, n)
 
-    return assemble(in_parallel(task, tasks, n_jobs, progress), runs.order, budget.check)
+    return assemble(in_parallel(task, tasks, n_jobs, progress), runs.order, budget.check, expected)

@@ -52,9 +52,10 @@ def find_pairs_by_tree(
     *,
     n_jobs: int,
     progress: Progress | None = None,
+    expected: float = 0.0,
     slab_size: int = SLAB,
 ) -> Pairs:
-    """All pairs of rows closer than the radius.
+    """All pairs of rows closer than the radius, of which there are about `expected`.
 
     Raises
     ------
@@ -77,7 +78,7 @@ def find_pairs_by_tree(
         return found(range(slab.start, slab.stop), i, j, sq_dist[near], n)
 
     slabs = list(cut_into_slabs(sorted_X[:, axis], radius, slab_size))
-    return assemble(in_parallel(task, slabs, n_jobs, progress), order, budget.check)
+    return assemble(in_parallel(task, slabs, n_jobs, progress), order, budget.check, expected)
 
 
 def cut_into_slabs(x: NDArray[np.floating], radius: float, size: int) -> Iterator[Slab]:
