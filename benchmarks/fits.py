@@ -2,7 +2,7 @@
 
 from common import arguments, show
 
-from crlm.bench import FITS, seconds
+from crlm.bench import FITS, time_of
 from crlm.bench.data import gmmub, half_near, many_clusters
 
 
@@ -14,9 +14,8 @@ def main() -> None:
     show("fit", ["hdbscan", "contrib", "optics"], gmmub(n // 4, 100), repeats)
     # DBSCAN chains where balls overlap, so here the rows in clusters differ.
     show("fit", ["dbscan"], half_near(n // 2, 50), repeats)
-    one, many = (many_clusters(n // 2, 50, k) for k in (1, 64))
-    times = [seconds(lambda data=data: FITS["crlm"].run(data), repeats)[0] for data in (one, many)]
-    print(f"fit, {many.name}, over that of {one.name}: {times[1] / times[0]:.2f}")
+    one, many = (time_of(FITS["crlm"], many_clusters(n // 2, 50, k), repeats)[0] for k in (1, 64))
+    print(f"fit, {n // 2:,} x 50, time for 64 clusters over that for one: {many / one:.2f}")
 
 
 if __name__ == "__main__":

@@ -4,18 +4,16 @@ from collections.abc import Callable
 
 from common import arguments
 
-from crlm.bench import FITS, PAIRS, exponent, seconds
+from crlm.bench import FITS, PAIRS, exponent, time_of
 from crlm.bench.data import Data, gmmub, many_clusters, uniform
+from crlm.bench.programs import Program
 
 
 def slope(
-    what: str, sizes: list[int], make: Callable[[int], Data], run: Callable, repeats: int
+    what: str, sizes: list[int], make: Callable[[int], Data], program: Program, repeats: int
 ) -> None:
     """Print the exponent of time in size."""
-    times = []
-    for size in sizes:
-        data = make(size)
-        times.append(seconds(lambda data=data: run(data), repeats)[0])
+    times = [time_of(program, make(size), repeats)[0] for size in sizes]
     between = f"{sizes[0]:,} to {sizes[-1]:,}"
     print(f"{what:<36} {between:<22} exponent {exponent(sizes, times):.2f}", flush=True)
 
@@ -23,7 +21,7 @@ def slope(
 def main() -> None:
     full, repeats = arguments(__doc__)
     scale = 4 if full else 1
-    pairs, fit = PAIRS["crlm"].run, FITS["crlm"].run
+    pairs, fit = PAIRS["crlm"], FITS["crlm"]
     rows = [scale * n for n in (5_000, 10_000, 20_000)]
     slope("fit, GMMUB x 100, rows", rows, lambda n: gmmub(n, 100), fit, repeats)
     n = 10_000 * scale

@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from crlm.bench.measure import Row, compare, exponent, missing, seconds, time_over_floor
+from crlm.bench.measure import Row, compare, exponent, missing, time_of, time_over_floor
 from crlm.bench.programs import FITS, PAIRS
 
 __all__ = [
@@ -20,6 +20,6 @@ __all__ = [
     "compare",
     "exponent",
     "missing",
-    "seconds",
+    "time_of",
     "time_over_floor",
 ]

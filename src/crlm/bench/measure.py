@@ -72,6 +72,12 @@ def compare(
             yield Row(task, data.name, peer.name, ours, theirs, same, total, *sizes)
 
 
+def time_of(program: Program, data: Data, repeats: int) -> tuple[float, Any]:
+    """Median time of a program, and what it answered."""
+    program.run(data._replace(X=data.X[:_WARM]))  # imports are not what is measured
+    return seconds(lambda: program.run(data), repeats)
+
+
 def seconds(work: Callable[[], Any], repeats: int) -> tuple[float, Any]:
     """Median time of a call, and what it returned last."""
     times: list[float] = []
@@ -109,15 +115,14 @@ def time_over_floor(data: Data, repeats: int) -> float:
         for _ in in_parallel(product, range(0, n, _SIDE), check_n_jobs(None)):
             pass
 
-    search = seconds(lambda: PAIRS["crlm"].run(data), repeats)[0]
+    search = time_of(PAIRS["crlm"], data, repeats)[0]
     with threadpool_limits(limits=1, user_api="blas"):
         floor = seconds(all_products, repeats)[0]
     return search / floor
 
 
 def _answer(program: Program, data: Data, repeats: int) -> tuple[float, NDArray[Any]]:
-    program.run(data._replace(X=data.X[:_WARM]))  # imports are not what is measured
-    took, raw = seconds(lambda: program.run(data), repeats)
+    took, raw = time_of(program, data, repeats)
     return took, program.read(raw, len(data.X))
 
 

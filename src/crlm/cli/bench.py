@@ -21,7 +21,7 @@ Examples:
 FAISS and contrib HDBSCAN are compared when they are installed: pip install 'crlm[bench]'
 """
 HEADS = ("work", "data", "peer", "crlm s", "peer s", "ratio", "answers that agree", "peak memory")
-WIDTHS = (5, 25, 24, 7, 7, 6, 22)
+WIDTHS = (5, 36, 24, 7, 7, 6, 22)
 
 
 @click.command(epilog=EPILOG)
