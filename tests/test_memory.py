@@ -4,15 +4,14 @@ import subprocess
 import sys
 
 FIT = """
-import resource, sys
 import numpy as np
 from crlm import CRLM, GMMUB
+from crlm.bench.memory import peak
 
 # The data are drawn in parts, so that drawing them does not set the peak.
 model = GMMUB.draw(3, 100, [1, 2, 3], 0.01, D=100, sigma_max=10, rng=0)
 X = np.concatenate([model.sample(5000, rng=seed)[0].astype(np.float32) for seed in range(20)])
 CRLM(1.0).fit(X[:10])
-peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 before = peak()
 fitted = CRLM(10.0).fit(X)
 print(X.shape, fitted.n_clusters_, peak() - before)
@@ -27,12 +26,11 @@ def test_a_hundred_thousand_rows_fit_in_one_gigabyte_above_the_input():
 
 
 HALF = """
-import resource
 import numpy as np
 from crlm import CRLM
+from crlm.bench.memory import peak
 X = np.random.default_rng(0).normal(size=(12_000, 20)).astype(np.float32)
 CRLM(1.0).fit(X[:10])
-peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 before = peak()
 fitted = CRLM(np.sqrt(40 / 80), max_clusters=2, alpha=None, memory_limit="200MB").fit(X)
 grown = peak() - before

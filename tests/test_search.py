@@ -1,6 +1,8 @@
 """Every way to search against brute force, to the last bit, on data meant to break float32."""
 
 import contextlib
+import re
+import threading
 from unittest import mock
 
 import numpy as np
@@ -12,8 +14,10 @@ from crlm.errors import MemoryLimitError
 from crlm.loss import fixed_point, robust_loss, sq_cutoff
 from crlm.search import first_ball, neighbourhood, pairs_within, plan
 from crlm.search.blocks import Blocks
+from crlm.search.estimate import seconds_of_blocks, seconds_of_dense, seconds_of_tree
 from crlm.search.filter import frame
 from crlm.search.order import cut_into_runs
+from crlm.search.pairs import Found, assemble
 from crlm.search.parallel import in_parallel
 from crlm.search.plan import leading_directions, make_plan, near_share
 from strategies import data_sets
@@ -30,8 +34,14 @@ def brute_force(X, cutoff):
 
 
 def as_lists(pairs):
-    rows = np.repeat(np.arange(len(pairs.indptr) - 1), np.diff(pairs.indptr))
-    return rows.tolist(), pairs.indices.tolist(), pairs.sq_dist.tolist()
+    """Rows, neighbours and squared distances by row, each pair in both its rows."""
+    halves = []
+    for half in (pairs, pairs.turned_round()):
+        i = pairs.order[np.repeat(np.arange(len(pairs.order)), np.diff(half.indptr))]
+        halves.append((i, pairs.order[half.indices], half.sq_dist))
+    i, j, sq_dist = map(np.concatenate, zip(*halves, strict=True))
+    by_row = np.lexsort((j, i))
+    return i[by_row].tolist(), j[by_row].tolist(), sq_dist[by_row].tolist()
 
 
 @contextlib.contextmanager
@@ -48,7 +58,8 @@ def all_ways(X, cutoff):
                 yield pairs_within(
                     X, cutoff, memory_limit=GB, n_jobs=n_jobs, _block=block, _engine="stored"
                 )
-    yield pairs_within(X, cutoff, memory_limit=GB, n_jobs=2, _engine="tree")
+    for block in (None, 1, 7):  # rows of a slab
+        yield pairs_within(X, cutoff, memory_limit=GB, n_jobs=2, _block=block, _engine="tree")
 
 
 @given(data_sets(max_n=40, dtypes=["float64", "float32"]))
@@ -214,7 +225,9 @@ def test_runs_hold_every_row_once_and_lie_in_their_boxes(n_axes):
 
 def n_filtered(X, cutoff):
     """Pairs that the filter looks at, counted."""
-    blocks = Blocks.prepare(X, cutoff, p := make_plan(X, cutoff, near_share(X, cutoff)), 1)
+    blocks = Blocks.prepare(
+        X, cutoff, p := make_plan(X, frame(X, cutoff), near_share(X, cutoff)), 1
+    )
     sizes = np.array([len(p.runs.rows(b)) for b in range(p.runs.n_runs)])
     near = [p.runs.sq_gaps(b, b) < p.reach for b in range(p.runs.n_runs)]
     assert len(blocks.right) == len(X)
@@ -234,7 +247,7 @@ def test_few_directions_do_where_the_spectrum_falls_off():
     X = (rng.normal(size=(5000, 400)) / np.arange(1, 401)).astype(np.float32)
     sq = np.square(X[:500, None] - X[None, :500]).sum(-1)
     cutoff = float(np.quantile(sq[sq > 0], 1e-3))
-    assert make_plan(X, cutoff, 1e-3).frame.width < 100
+    assert make_plan(X, frame(X, cutoff), 1e-3).frame.width < 100
     assert near_share(X, cutoff) == pytest.approx(1e-3, rel=0.5)
 
 
@@ -242,6 +255,74 @@ def test_progress_counts_up_to_its_total():
     seen = []
     list(in_parallel(str, range(5), 2, lambda done, total: seen.append((done, total))))
     assert seen == [(i, 5) for i in range(1, 6)]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_time_and_bytes_are_told_before_the_search_starts(engine, caplog):
+    said = []
+
+    def first_call(done, total):
+        said.extend(caplog.messages)
+        raise KeyboardInterrupt
+
+    weights = np.ones(2000, np.int64)
+    with caplog.at_level("INFO", logger="crlm"), pytest.raises(KeyboardInterrupt):
+        neighbourhood(
+            lattice(2000, 4),
+            0.1,
+            4.0,
+            weights,
+            memory_limit=GB,
+            progress=first_call,
+            _engine=engine,
+        )
+    assert re.search(rf"^{engine}: .*; about .*(second|s|min|h) and \d+ MB$", said[-1])
+
+
+def test_nothing_is_estimated_when_nobody_listens():
+    weights = np.ones(100, np.int64)
+    with mock.patch("crlm.search.estimate._slowness", side_effect=AssertionError):
+        neighbourhood(lattice(100, 4), 1.0, 4.0, weights, memory_limit=GB)
+
+
+def test_estimates_grow_with_the_pairs():
+    with mock.patch("crlm.search.estimate._slowness", return_value=1.0):
+        assert seconds_of_dense(2000, 50, 1) == 4 * seconds_of_dense(1000, 50, 1)
+        assert seconds_of_dense(1000, 50, 2) < seconds_of_dense(1000, 50, 1)
+        assert seconds_of_tree(2000, 2, 1e-3, 1) == 4 * seconds_of_tree(1000, 2, 1e-3, 1)
+        X = lattice(8000, 20)
+        few, all_rows = (
+            make_plan(part, frame(part, 1.0), near_share(part, 1.0)) for part in (X[:5000], X)
+        )
+        assert seconds_of_blocks(few, 1e-3, 1) < seconds_of_blocks(all_rows, 1e-3, 1)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("engine", ENGINES)
+def test_an_interrupt_leaves_no_thread_of_any_engine_running(engine, n_jobs):
+    def stop(done, total):
+        raise KeyboardInterrupt
+
+    before = threading.active_count()
+    X, ways = lattice(3000, 5), {"memory_limit": GB, "n_jobs": n_jobs, "_block": 64}
+    with pytest.raises(KeyboardInterrupt):
+        neighbourhood(X, 1.0, 4.0, np.ones(3000, np.int64), progress=stop, _engine=engine, **ways)
+    assert threading.active_count() == before
+
+
+def test_work_that_is_given_up_leaves_no_thread_running():
+    def nothing(place):
+        none = np.zeros(0, dtype=np.int32)
+        return Found(place, np.zeros(1, np.int32), none, none.astype(np.float64))
+
+    def refuse(n_pairs):
+        raise MemoryLimitError
+
+    before = threading.active_count()
+    with pytest.raises(MemoryLimitError) as caught:
+        assemble(in_parallel(nothing, range(20), 2), np.arange(20), refuse)
+    assert threading.active_count() == before
+    assert caught.tb is not None  # which holds what was given up
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])

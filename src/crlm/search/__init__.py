@@ -29,8 +29,11 @@ from crlm.loss import sq_cutoff as squared_cutoff
 from crlm.search.balls import first_ball
 from crlm.search.blocks import Blocks
 from crlm.search.budget import Budget
+from crlm.search.budget import in_words as bytes_in_words
 from crlm.search.dense import dense_workspace
 from crlm.search.distance import Floats
+from crlm.search.estimate import in_words as time_in_words
+from crlm.search.estimate import seconds_of_blocks, seconds_of_dense, seconds_of_tree
 from crlm.search.filter import frame
 from crlm.search.graph import Neighbourhood, StoredGraph
 from crlm.search.pairs import Pairs, Weights
@@ -40,6 +43,7 @@ from crlm.search.stored import find_pairs
 from crlm.search.stream import StreamedGraph
 from crlm.search.tree import (
     MAX_D,
+    SLAB,
     TREE_BYTES_PER_PAIR,
     find_pairs_by_tree,
     tree_workspace,
@@ -95,7 +99,8 @@ def neighbourhood(
     with threadpool_limits(limits=1, user_api="blas"):
         search = _Search(X, cutoff, memory_limit, n_jobs, _block)
         engine = _engine or search.choose()
-        log.info("%s: %s", engine, _ENGINES[engine])
+        if log.isEnabledFor(logging.INFO):
+            log.info("%s: %s; about %s and %s", engine, _ENGINES[engine], *search.estimate(engine))
         if engine in ("tree", "stored"):
             try:
                 pairs = search.pairs(engine, progress)
@@ -146,13 +151,13 @@ class _Search:
     ) -> None:
         self._X, self._cutoff, self._limit, self._n_jobs = X, cutoff, memory_limit, n_jobs
         self._block = block
-        frame(X, cutoff)  # refuses what is out of all proportion to the radius
+        self._frame = frame(X, cutoff)  # refuses what is out of all proportion to the radius
         self._near = near_share(X, cutoff)
         self.is_low = X.shape[1] <= MAX_D
 
     @cached_property
     def _plan(self) -> Plan:
-        return make_plan(self._X, self._cutoff, self._near, self._block)
+        return make_plan(self._X, self._frame, self._near, self._block)
 
     def choose(self) -> str:
         """Fastest engine that fits in memory."""
@@ -167,15 +172,38 @@ class _Search:
         Budget(n, self._limit, dense_workspace(d, self._n_jobs)).check(0)
         return "dense"
 
+    def estimate(self, engine: str) -> tuple[str, str]:
+        """Time and memory that an engine will take, in words."""
+        (n, d), near, n_jobs = self._X.shape, self._near, self._n_jobs
+        if engine == "dense":
+            return (
+                time_in_words(seconds_of_dense(n, d, n_jobs)),
+                bytes_in_words(dense_workspace(d, n_jobs)),
+            )
+        if engine == "tree":
+            seconds = seconds_of_tree(n, d, near, n_jobs)
+        else:
+            seconds = seconds_of_blocks(self._plan, near, n_jobs)
+        n_pairs = 0.0 if engine == "stream" else near * n**2 / 2
+        return time_in_words(seconds), bytes_in_words(self._budget(engine).needed(n_pairs))
+
     def pairs(self, engine: str, progress: Progress | None) -> Pairs:
         """All pairs, by tree or by blocks."""
-        X, budget = self._X, self._budget(engine)
-        budget.check(self._near * len(X) ** 2 / 2, doubt=0.2)  # a sample errs by some percent
+        X, budget, expected = self._X, self._budget(engine), self._near * len(self._X) ** 2 / 2
+        budget.check(expected, doubt=0.2)  # a sample errs by some percent
         if engine == "tree":
             return find_pairs_by_tree(
-                X, self._cutoff, budget, n_jobs=self._n_jobs, progress=progress
+                X,
+                self._cutoff,
+                budget,
+                n_jobs=self._n_jobs,
+                progress=progress,
+                expected=expected,
+                slab_size=self._block or SLAB,
             )
-        return find_pairs(self.blocks(), budget, n_jobs=self._n_jobs, progress=progress)
+        return find_pairs(
+            self.blocks(), budget, n_jobs=self._n_jobs, progress=progress, expected=expected
+        )
 
     def blocks(self) -> Blocks:
         """Rows made ready for the filter."""

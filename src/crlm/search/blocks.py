@@ -16,6 +16,9 @@ from crlm.search.plan import Plan
 # a call. Its columns are a panel of rows.
 CELLS = 1 << 17
 
+# Runs without a gap between them that are worth a product of their own.
+_LONG = 3
+
 Places = NDArray[np.intp]
 
 
@@ -50,10 +53,13 @@ class Blocks:
 
     def later_pairs(self, b: int) -> Iterator[tuple[Places, Places]]:
         """Candidate pairs, as places, of run b with itself and all later runs, each once."""
+        size = self.plan.runs.size
         near = b + np.flatnonzero(self.plan.runs.sq_gaps(b, b) < self.plan.reach)
         for i, j in self._near_pairs(b, self._panels(near)):
-            later = i < j
-            yield i[later], j[later]
+            if j.min() < (b + 1) * size:  # the run with itself
+                later = i < j
+                i, j = i[later], j[later]
+            yield i, j
 
     def pairs_with(self, b: int, places: Places) -> Iterator[tuple[Places, Places]]:
         """Candidate pairs of run b with some places, ascending, anywhere."""
@@ -95,11 +101,12 @@ class Blocks:
     def _panels(self, near: Places) -> Iterator[slice | Places]:
         """Places of some runs, ascending, a panel at a time."""
         size, n = self.plan.runs.size, len(self.X)
-        groups = np.split(near, np.flatnonzero(np.diff(near) > 1) + 1)
-        if len(near) * size >= len(groups) * self._width / 2:
-            for group in groups:
-                stop = min((int(group[-1]) + 1) * size, n)
-                for at in range(int(group[0]) * size, stop, self._width):
+        last = np.flatnonzero(near[1:] - near[:-1] > 1)  # of a group of runs without a gap
+        if len(near) >= _LONG * (len(last) + 1):
+            starts = np.append(near[:1], near[last + 1]) * size
+            stops = np.minimum(np.append(near[last], near[-1:]) * size + size, n)
+            for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):
+                for at in range(start, stop, self._width):
                     yield slice(at, min(at + self._width, stop))
         else:
             # Many short groups: gather them, so that a product is worth its call.

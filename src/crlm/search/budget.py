@@ -22,13 +22,17 @@ class Budget(NamedTuple):
         """Number of pairs that fit."""
         return (self.limit - self.workspace) / self.bytes_per_pair
 
+    def needed(self, n_pairs: float) -> float:
+        """Bytes for a search that finds so many pairs."""
+        return self.workspace + n_pairs * self.bytes_per_pair
+
     def check(self, n_pairs: float, *, doubt: float = 0.0) -> None:
         """Refuse to keep more pairs than fit, unless `doubt` in their number leaves hope."""
         if (1.0 - doubt) * n_pairs > self.max_pairs:
             raise MemoryLimitError(self._refusal(n_pairs))
 
     def _refusal(self, n_pairs: float) -> str:
-        needed = self.workspace + n_pairs * self.bytes_per_pair
+        needed = self.needed(n_pairs)
         enough = f"memory_limit='{math.ceil(1.1 * needed / 1e6)}MB'"
         if not n_pairs:
             return (

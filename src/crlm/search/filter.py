@@ -151,5 +151,17 @@ def _width(d: int, basis: NDArray[np.float64] | None) -> int:
 
 def _largest_norm(X: Floats, center: NDArray[np.float64], exponent: int) -> float:
     """Half the diagonal of a cube around the data, which bounds every norm."""
-    reach = max(np.abs(X.min(axis=0) - center).max(), np.abs(X.max(axis=0) - center).max())
+    low, high = _column_range(X)
+    reach = max(np.abs(low - center).max(), np.abs(high - center).max())
     return math.ldexp(float(reach), -exponent) * math.sqrt(len(center))
+
+
+def _column_range(X: Floats) -> tuple[Floats, Floats]:
+    """Smallest and largest number of each column."""
+    n, d = X.shape
+    together = max(1, min(n, 256 // d))  # narrow rows side by side: NumPy is slow on short ones
+    wide = X[: n // together * together].reshape(-1, together * d)
+    rest = X[n // together * together :]
+    low = np.vstack([wide.min(axis=0).reshape(together, d), rest]).min(axis=0)
+    high = np.vstack([wide.max(axis=0).reshape(together, d), rest]).max(axis=0)
+    return low, high

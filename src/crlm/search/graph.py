@@ -47,27 +47,36 @@ class StoredGraph:
         G: float,
         weights: Weights,
     ) -> None:
-        self._pairs, self._sigma_max, self._d, self._G = pairs, sigma_max, d, G
-        self._weights = weights
-        n = len(weights)
+        self._halves = (pairs, pairs.turned_round())  # neighbours at later and at earlier places
+        self._sigma_max, self._d, self._G = sigma_max, d, G
+        self._order, n = pairs.order, len(weights)
+        self._place = np.empty(n, dtype=np.intp)
+        self._place[self._order] = np.arange(n)
+        self._weights = weights[self._order]  # by place
         self.alive = np.ones(n, dtype=bool)
         self.L = weigh(fixed_point(np.full(n, -G)), weights)  # each row lies in its own ball
-        cuts = [0, *_cuts(np.diff(pairs.indptr)).tolist(), n]
+        for half in self._halves:
+            self._add_up(half)
+
+    def _add_up(self, half: Pairs) -> None:
+        """Add the losses from one half of the neighbours."""
+        cuts = [0, *_cuts(np.diff(half.indptr)).tolist(), len(self.L)]
         for start, stop in pairwise(cuts):
-            part = slice(int(pairs.indptr[start]), int(pairs.indptr[stop]))
-            loss = weigh(self._loss(part), weights[pairs.indices[part]])
+            part = slice(int(half.indptr[start]), int(half.indptr[stop]))
+            loss = weigh(self._loss(half, part), self._weights[half.indices[part]])
             # reduceat wants a place for every row and gives nonsense for an empty one, so
             # rows without neighbours are left out.
-            ptr = pairs.indptr[start : stop + 1] - pairs.indptr[start]
-            rows = np.flatnonzero(np.diff(ptr))
-            if len(rows):
-                self.L[start + rows] += np.add.reduceat(loss, ptr[rows])
+            ptr = half.indptr[start : stop + 1] - half.indptr[start]
+            places = np.flatnonzero(np.diff(ptr))
+            if len(places):
+                self.L[self._order[start + places]] += np.add.reduceat(loss, ptr[places])
 
     def ball(self, i: int) -> NDArray[np.intp]:
         """Rows alive in the open ball around row `i`, ascending, with `i` itself."""
-        near = self._pairs.indices[self._pairs.row(i)].astype(np.intp)
-        near = near[self.alive[near]]
-        return np.insert(near, np.searchsorted(near, i), i)
+        p = self._place[i]
+        places = np.concatenate([half.indices[half.slice_of(p)] for half in self._halves])
+        near = self._order[places]
+        return np.sort(np.append(near[self.alive[near]], i))
 
     def remove(self, C: NDArray[np.intp]) -> None:
         """Take these rows out of the data.
@@ -77,30 +86,31 @@ class StoredGraph:
         clusters together costs one pass over the pairs.
         """
         self.alive[C] = False
-        degrees = self._pairs.indptr[C + 1] - self._pairs.indptr[C]
-        # A few members at a time, so that what is gathered stays small.
-        for part in np.split(C, _cuts(degrees)):
-            at, owner = self._entries(part)
-            loss = weigh(self._loss(at), self._weights[owner])
-            np.subtract.at(self.L, self._pairs.indices[at], loss)
+        for half in self._halves:
+            places = self._place[C]
+            degrees = half.indptr[places + 1] - half.indptr[places]
+            # A few members at a time, so that what is gathered stays small.
+            for part in np.split(places, _cuts(degrees)):
+                at, owner = _entries(half, part)
+                loss = weigh(self._loss(half, at), self._weights[owner])
+                np.subtract.at(self.L, self._order[half.indices[at]], loss)
 
-    def _entries(self, rows: NDArray[np.intp]) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
-        """Where the neighbours of some rows are, and whose they are."""
-        first = self._pairs.indptr[rows]
-        degrees = self._pairs.indptr[rows + 1] - first
-        skip = np.repeat(first - np.concatenate([[0], np.cumsum(degrees)[:-1]]), degrees)
-        return np.arange(len(skip)) + skip, np.repeat(rows, degrees)
+    def _loss(self, half: Pairs, part: slice | NDArray[np.int64]) -> NDArray[np.int64]:
+        return fixed_point(robust_loss(half.sq_dist[part], self._sigma_max, self._d, self._G))
 
-    def _loss(self, part: slice | NDArray[np.int64]) -> NDArray[np.int64]:
-        return fixed_point(
-            robust_loss(self._pairs.sq_dist[part], self._sigma_max, self._d, self._G)
-        )
+
+def _entries(half: Pairs, places: NDArray[np.intp]) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
+    """Where the neighbours of some places are, and whose they are."""
+    first = half.indptr[places].astype(np.int64)
+    degrees = half.indptr[places + 1] - first
+    skip = np.repeat(first - np.concatenate([[0], np.cumsum(degrees)[:-1]]), degrees)
+    return np.arange(len(skip)) + skip, np.repeat(places, degrees)
 
 
 _ENTRIES = 1 << 18
 
 
-def _cuts(degrees: NDArray[np.int64]) -> NDArray[np.intp]:
+def _cuts(degrees: NDArray[np.integer]) -> NDArray[np.intp]:
     """Where to cut rows so that each part has some 100,000 neighbours, or is one row."""
     part = np.cumsum(degrees) // _ENTRIES
     return np.flatnonzero(np.diff(part)) + 1

@@ -51,7 +51,9 @@ def cut_into_runs(C: NDArray[np.float64], size: int) -> Runs:
     order = np.arange(n)
     rows_of_slice = n
     for axis, n_slices in enumerate(_slices(C, -(-n // size))):
-        order = order[np.lexsort((C[order, axis], np.arange(n) // rows_of_slice))]
+        for start in range(0, n, rows_of_slice):
+            rows = order[start : start + rows_of_slice]
+            rows[:] = rows[np.argsort(C[rows, axis])]
         # Whole runs to a slice, so that the next cut does not cross this one.
         rows_of_slice = max(1, -(-rows_of_slice // (n_slices * size))) * size
     starts = np.arange(0, n, size)

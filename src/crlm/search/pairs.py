@@ -1,9 +1,10 @@
-"""All pairs closer than the radius, as rows of neighbours."""
+"""All pairs closer than the radius, as lists of neighbours."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Generator
+from contextlib import closing
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,37 +16,47 @@ Part = Callable[[], list[Charge]]  # a share of the work, to be called in any th
 
 
 class Found(NamedTuple):
-    """Some pairs ``i < j`` with their squared distances, as an engine finds them."""
+    """What one task found: neighbours, at later places, of a few places that follow each other."""
 
-    i: NDArray[np.integer]
-    j: NDArray[np.integer]
+    start: int  # first of these places
+    counts: NDArray[np.integer]  # neighbours of each
+    indices: NDArray[np.integer]  # places of the neighbours
     sq_dist: NDArray[np.float64]
 
 
 class Pairs(NamedTuple):
-    """Neighbours of every row: ``indices[indptr[i]:indptr[i + 1]]``, ascending, without i.
+    """Every pair once, at the earlier of its two places.
 
-    Each pair stands in both its rows.
+    Rows are numbered by *place*, a position in the order of the search: near rows are at near
+    places, so that what is sorted or gathered stays in the cache. The neighbours of place p at
+    later places are ``indices[indptr[p]:indptr[p + 1]]``, in no particular order.
     """
 
-    indptr: NDArray[np.int64]  # (n + 1,)
-    indices: NDArray[np.integer]  # (2 * n_pairs,)
-    sq_dist: NDArray[np.float64]  # (2 * n_pairs,)
-
-    def row(self, i: int) -> slice:
-        """Where the neighbours of row `i` are."""
-        return slice(int(self.indptr[i]), int(self.indptr[i + 1]))
+    order: NDArray[np.intp]  # (n,) row at each place
+    indptr: NDArray[np.integer]  # (n + 1,)
+    indices: NDArray[np.integer]  # (n_pairs,) places
+    sq_dist: NDArray[np.float64]  # (n_pairs,)
 
     @property
     def n_pairs(self) -> int:
         """Number of unordered pairs."""
-        return len(self.indices) // 2
+        return len(self.indices)
+
+    def slice_of(self, p: int) -> slice:
+        """Where the neighbours of place `p` are."""
+        return slice(int(self.indptr[p]), int(self.indptr[p + 1]))
+
+    def turned_round(self) -> Pairs:
+        """The same pairs, each at the later of its two places."""
+        n = len(self.order)
+        lists = sparse.csr_array((self.sq_dist, self.indices, self.indptr), shape=(n, n))
+        other = lists.T.tocsr()
+        return Pairs(self.order, other.indptr, other.indices, other.data)
 
 
-# What is alive at once while pairs are found and `assemble` runs, per unordered pair: the pair
-# as it was found (16 bytes), or twice sorted by row (24), in both its rows (24), and the places
-# of half of them (24).
-BYTES_PER_PAIR = 72
+# What is alive at once, per pair: the list with room to grow (18 bytes), the same turned round
+# (12), and the lists of the tasks at work.
+BYTES_PER_PAIR = 48
 
 
 def index_dtype(n: int) -> type[np.integer]:
@@ -53,38 +64,64 @@ def index_dtype(n: int) -> type[np.integer]:
     return np.int32 if n < 2**31 else np.int64
 
 
-def assemble(found: list[Found], n: int) -> Pairs:
-    """Sort pairs by row, both ways round. Empties `found` to free memory on the way.
+def found(
+    places: range,
+    i: NDArray[np.integer],
+    j: NDArray[np.integer],
+    sq_dist: NDArray[np.float64],
+    n: int,
+) -> Found:
+    """Pairs sorted by their earlier place `i`, which lies in `places`; `j` is the later one."""
+    dtype = index_dtype(n)
+    row, col = np.subtract(i, places.start).astype(dtype), j.astype(dtype)
+    listed = sparse.coo_array((sq_dist, (row, col)), shape=(len(places), n))
+    listed.has_canonical_format = True  # each pair comes once: nothing to add up, nothing to sort
+    by_row = listed.tocsr()
+    return Found(places.start, np.diff(by_row.indptr), by_row.indices, by_row.data)
 
-    The result does not depend on the order in which the pairs were found.
+
+def assemble(
+    parts: Generator[Found, None, None],
+    order: NDArray[np.intp],
+    check: Callable[[float], None],
+    expected: float = 0.0,
+) -> Pairs:
+    """Join the parts of a search, which come in the order of their places.
+
+    `check` is told the number of pairs before they are kept; `expected` is a guess at it.
     """
-    # The upper triangle by row; two transpositions sort the columns of each row, in time
-    # proportional to the pairs.
-    lower = _upper_triangle(found, n).T.tocsr()
-    upper = lower.T.tocsr()
-    indptr = lower.indptr.astype(np.int64) + upper.indptr
-    indices = np.empty(int(indptr[-1]), dtype=index_dtype(n))
-    sq_dist = np.empty(int(indptr[-1]), dtype=np.float64)
-    # A row's neighbours: those before it, then those after it.
-    for part, start in ((lower, upper.indptr[:-1]), (upper, lower.indptr[1:])):
-        at = np.arange(part.nnz) + np.repeat(start, np.diff(part.indptr))
-        indices[at], sq_dist[at] = part.indices, part.data
-    return Pairs(indptr, indices, sq_dist)
+    n = len(order)
+    counts = np.zeros(n, dtype=np.int64)
+    indices, sq_dist = _Growing(index_dtype(n), expected), _Growing(np.float64, expected)
+    with closing(parts):
+        for part in parts:
+            check(indices.size + len(part.indices))
+            counts[part.start : part.start + len(part.counts)] = part.counts
+            indices.extend(part.indices)
+            sq_dist.extend(part.sq_dist)
+    # Of the type of the indices when that is wide enough: SciPy would copy both into a wider one.
+    indptr = np.zeros(n + 1, dtype=index_dtype(max(n, indices.size)))
+    np.cumsum(counts, out=indptr[1:])
+    return Pairs(order, indptr, indices.finish(), sq_dist.finish())
 
 
-def _upper_triangle(found: list[Found], n: int) -> sparse.csr_array:
-    total = sum(len(part.i) for part in found)
-    row, col = np.empty((2, total), dtype=index_dtype(n))
-    sq_dist = np.empty(total, dtype=np.float64)
-    at = 0
-    while found:
-        i, j, sq = found.pop()
-        place = slice(at, at + len(i))
-        np.minimum(i, j, out=row[place])
-        np.maximum(i, j, out=col[place])
-        sq_dist[place] = sq
-        at += len(i)
-    return sparse.coo_array((sq_dist, (row, col)), shape=(n, n)).tocsr()
+class _Growing:
+    """An array that grows in place. What is reserved costs nothing until it is written to."""
+
+    def __init__(self, dtype: type[np.generic], expected: float) -> None:
+        self._array = np.empty(int(1.25 * expected), dtype=dtype)
+        self.size = 0
+
+    def extend(self, part: NDArray[Any]) -> None:
+        stop = self.size + len(part)
+        if stop > len(self._array):
+            self._array.resize(max(stop, len(self._array) * 5 // 4), refcheck=False)
+        self._array[self.size : stop] = part
+        self.size = stop
+
+    def finish(self) -> NDArray[Any]:
+        self._array.resize(self.size, refcheck=False)
+        return self._array
 
 
 def weigh(loss: NDArray[np.int64], weights: Weights) -> NDArray[np.int64]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -14,12 +16,12 @@ Progress = Callable[[int, int], object]
 
 def in_parallel(
     work: Callable[[T], R], items: Sequence[T], n_jobs: int, progress: Progress | None = None
-) -> Iterator[R]:
-    """Results of `work` as they finish; on any exception nothing is left running.
+) -> Generator[R, None, None]:
+    """Results of `work` in the order of the items; on any exception nothing is left running.
 
     Only a few items are handed out at a time, so that an interrupt or a broken budget does
-    not wait for the rest. `progress` is called in the caller's thread; what it raises ends
-    the work.
+    not wait for the rest; who gives up closes the generator. `progress` is called in the
+    caller's thread; what it raises ends the work.
     """
     for done, result in enumerate(_results(work, items, n_jobs), start=1):
         yield result
@@ -33,17 +35,11 @@ def _results(work: Callable[[T], R], items: Sequence[T], n_jobs: int) -> Iterato
         return
     queue = iter(items)
     with ThreadPoolExecutor(n_jobs, thread_name_prefix="crlm") as pool:
-        running: set[Future[R]] = set()
+        running = deque(pool.submit(work, item) for item in islice(queue, 2 * n_jobs))
         try:
-            while True:
-                for item in queue:
-                    running.add(pool.submit(work, item))
-                    if len(running) > 2 * n_jobs:
-                        break
-                if not running:
-                    return
-                finished, running = wait(running, return_when=FIRST_COMPLETED)
-                for future in finished:
-                    yield future.result()
+            while running:
+                result = running.popleft().result()
+                running.extend(pool.submit(work, item) for item in islice(queue, 1))
+                yield result
         finally:
             pool.shutdown(wait=True, cancel_futures=True)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crlm.search.distance import Floats
-from crlm.search.filter import Frame, frame
+from crlm.search.filter import Frame
 from crlm.search.order import Runs, cut_into_runs
 
 log = logging.getLogger("crlm")
@@ -23,13 +23,14 @@ _SMALL = 4096
 _MAX_DIRECTIONS = 256
 _DIRECTIONS = (1, 2, 3, 4, 6, 8, 12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 128, 160, 192, 256)
 _AXES = (1, 2, 3)
+_SOME = 8  # one in so many of a sample is compared with all of it
 # Rows of a run: small boxes exclude more, tall products cost less.
 _SIZES = (128, 256)
 
 # What one pair costs, in nanoseconds of one core as measured on a common one; only ratios
 # matter. Filtering: for each column of the product. Measuring: fixed, and for each column.
-_FILTER_COLUMN = 0.022
-_MEASURE, _MEASURE_COLUMN = 100.0, 3.0
+FILTER_COLUMN = 0.022
+MEASURE, MEASURE_COLUMN = 100.0, 3.0
 
 
 class Plan(NamedTuple):
@@ -37,6 +38,8 @@ class Plan(NamedTuple):
 
     frame: Frame
     runs: Runs
+    looked_at: float = 1.0  # share of pairs that the boxes leave to the filter
+    kept: float = 0.0  # share of pairs that the filter leaves to be measured
 
     @property
     def reach(self) -> float:
@@ -49,20 +52,20 @@ class Plan(NamedTuple):
         return (math.sqrt(f.cutoff) + 7.0 * (len(f.center) + 8) * 2.0**-53 * f.norm) ** 2
 
 
-def make_plan(X: Floats, sq_cutoff: float, near: float, block: int | None = None) -> Plan:
+def make_plan(X: Floats, f: Frame, near: float, block: int | None = None) -> Plan:
     """Plan the search for all pairs of rows closer than a cutoff.
 
     Parameters
     ----------
     X : ndarray of shape (n, d)
-    sq_cutoff : float
+    f : Frame
+        Origin and unit of the rows, from :func:`~crlm.search.filter.frame`.
     near : float
         Share of pairs that are closer, from :func:`near_share`.
     block : int or None
         Rows of a run, when the caller knows better (tests do).
     """
     n, d = X.shape
-    f = frame(X, sq_cutoff)
     if n <= _SMALL:
         return Plan(f, cut_into_runs(np.zeros((n, 0)), block or _SIZES[-1]))
 
@@ -81,7 +84,7 @@ def make_plan(X: Floats, sq_cutoff: float, near: float, block: int | None = None
         "%s rows along %s axes leave %.2g of them to filter",
         *(n, d, m, d, kept, size, n_axes, looked_at),
     )
-    return Plan(f, cut_into_runs(lead[:, :n_axes], block or size))
+    return Plan(f, cut_into_runs(lead[:, :n_axes], block or size), looked_at, kept)
 
 
 def leading_directions(X: Floats, m: int) -> NDArray[np.float64]:
@@ -130,22 +133,22 @@ def _choose_directions(
     closer than the radius, which is what a filter on all d columns keeps.
     Returns the number, and the share of pairs that pass such a filter.
     """
-    some, more = c[::4], c
+    some, more = c[::_SOME], c
     sq_norm = np.square(c).sum(axis=1)
     sq_dist = np.zeros((len(some), len(more)))
-    measure = _MEASURE + _MEASURE_COLUMN * d
-    best = (looked_at * _FILTER_COLUMN * d + near * measure, d, near)
+    measure = MEASURE + MEASURE_COLUMN * d
+    best = (looked_at * FILTER_COLUMN * d + near * measure, d, near)
     done = 0
     for m in [m for m in _DIRECTIONS if m < c.shape[1] - 1] + [c.shape[1] - 1]:
-        if looked_at * _FILTER_COLUMN * m >= best[0]:
+        if looked_at * FILTER_COLUMN * m >= best[0]:
             break  # more columns cost more than they can spare
         a, b = some[:, done:m], more[:, done:m]
         sq_dist += np.square(a).sum(axis=1)[:, None] + np.square(b).sum(axis=1) - 2.0 * (a @ b.T)
         rest = np.sqrt(np.maximum(sq_norm - np.square(c[:, :m]).sum(axis=1), 0.0))
-        bound = sq_dist + np.square(rest[::4, None] - rest)
+        bound = sq_dist + np.square(rest[::_SOME, None] - rest)
         # The few pairs of a row with itself are counted too; they do no harm.
         kept = max(float((bound < cutoff).sum() - len(some)), 0.0) / bound.size
-        cost = looked_at * _FILTER_COLUMN * m + kept * measure
+        cost = looked_at * FILTER_COLUMN * m + kept * measure
         best = min(best, (cost, m, kept))
         done = m
     return best[1], best[2]
@@ -172,7 +175,7 @@ def _choose_axes(lead: NDArray[np.float64], cutoff: float) -> tuple[int, float]:
         runs = cut_into_runs(sample[:, :n_axes], 8)
         grow = (runs.high - runs.low) / 7.0
         runs = runs._replace(low=runs.low - grow, high=runs.high + grow)
-        tried = range(0, runs.n_runs, max(1, runs.n_runs // 64))
+        tried = range(0, runs.n_runs, max(1, runs.n_runs // 32))
         near = sum(int((runs.sq_gaps(b, b) < cutoff).sum()) for b in tried)
         best = min(best, (near / sum(runs.n_runs - b for b in tried), n_axes))
     return (best[1], best[0]) if best[1] else (0, 1.0)

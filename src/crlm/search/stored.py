@@ -6,26 +6,31 @@ import numpy as np
 
 from crlm.search.blocks import Blocks
 from crlm.search.budget import Budget
-from crlm.search.pairs import Found, Pairs, assemble, index_dtype
+from crlm.search.pairs import Found, Pairs, assemble, found
 from crlm.search.parallel import Progress, in_parallel
 
-_TASKS_PER_THREAD = 64
+# Enough tasks for every thread, none so long that an interrupt would wait for it.
+_TASKS_PER_THREAD, _MAX_RUNS = 16, 8
 
 
 def find_pairs(
-    blocks: Blocks, budget: Budget, *, n_jobs: int, progress: Progress | None = None
+    blocks: Blocks,
+    budget: Budget,
+    *,
+    n_jobs: int,
+    progress: Progress | None = None,
+    expected: float = 0.0,
 ) -> Pairs:
-    """All pairs of rows closer than the radius.
+    """All pairs of rows closer than the radius, of which there are about `expected`.
 
     Raises
     ------
     MemoryLimitError
         Before more pairs are kept than the budget allows.
     """
-    n, n_runs = len(blocks.X), blocks.plan.runs.n_runs
-    step = max(1, n_runs // (n_jobs * _TASKS_PER_THREAD))
-    tasks = [range(b, min(b + step, n_runs)) for b in range(0, n_runs, step)]
-    dtype, order = index_dtype(n), blocks.plan.runs.order
+    runs, n = blocks.plan.runs, len(blocks.X)
+    step = max(1, min(_MAX_RUNS, runs.n_runs // (n_jobs * _TASKS_PER_THREAD)))
+    tasks = [range(b, min(b + step, runs.n_runs)) for b in range(0, runs.n_runs, step)]
 
     def task(part: range) -> Found:
         near = [pair for b in part for pair in blocks.later_pairs(b)]
@@ -33,13 +38,7 @@ def find_pairs(
         i = np.concatenate([none, *(pair[0] for pair in near)])
         j = np.concatenate([none, *(pair[1] for pair in near)])
         close, sq_dist = blocks.measure(i, j)
-        i, j = order[i[close]], order[j[close]]
-        return Found(i.astype(dtype), j.astype(dtype), sq_dist)
+        places = range(part.start * runs.size, min(part.stop * runs.size, n))
+        return found(places, i[close], j[close], sq_dist, n)
 
-    found: list[Found] = []
-    n_pairs = 0
-    for part in in_parallel(task, tasks, n_jobs, progress):
-        n_pairs += len(part.i)
-        budget.check(n_pairs)
-        found.append(part)
-    return assemble(found, n)
+    return assemble(in_parallel(task, tasks, n_jobs, progress), runs.order, budget.check, expected)
