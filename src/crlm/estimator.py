@@ -21,10 +21,11 @@ from crlm import checks, summary
 from crlm.errors import WeakEvidenceWarning
 from crlm.greedy import Cluster, find_clusters
 from crlm.labels import BACKGROUND
-from crlm.loss import G_PAPER, adaptive_G, sq_cutoff
+from crlm.loss import G_PAPER, sq_cutoff
 from crlm.model import GMMUB
 from crlm.search import Floats, Weights, first_ball, neighbourhood
 from crlm.sigma import SigmaEstimate, suggest_sigma_max
+from crlm.theory.plan import adaptive_G
 
 
 class CRLM(ClusterMixin, BaseEstimator):  # type: ignore[misc]

@@ -47,7 +47,7 @@ class StoredGraph:
         G: float,
         weights: Weights,
     ) -> None:
-        self._pairs, self._sigma_max, self._d, self._G = pairs, sigma_max, d, G
+        self.pairs, self._sigma_max, self._d, self._G = pairs, sigma_max, d, G
         self._weights = weights
         n = len(weights)
         self.alive = np.ones(n, dtype=bool)
@@ -65,7 +65,7 @@ class StoredGraph:
 
     def ball(self, i: int) -> NDArray[np.intp]:
         """Rows alive in the open ball around row `i`, ascending, with `i` itself."""
-        near = self._pairs.indices[self._pairs.row(i)].astype(np.intp)
+        near = self.pairs.indices[self.pairs.row(i)].astype(np.intp)
         near = near[self.alive[near]]
         return np.insert(near, np.searchsorted(near, i), i)
 
@@ -77,24 +77,15 @@ class StoredGraph:
         clusters together costs one pass over the pairs.
         """
         self.alive[C] = False
-        degrees = self._pairs.indptr[C + 1] - self._pairs.indptr[C]
+        degrees = self.pairs.indptr[C + 1] - self.pairs.indptr[C]
         # A few members at a time, so that what is gathered stays small.
         for part in np.split(C, _cuts(degrees)):
-            at, owner = self._entries(part)
+            at, owner = self.pairs.entries(part)
             loss = weigh(self._loss(at), self._weights[owner])
-            np.subtract.at(self.L, self._pairs.indices[at], loss)
-
-    def _entries(self, rows: NDArray[np.intp]) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
-        """Where the neighbours of some rows are, and whose they are."""
-        first = self._pairs.indptr[rows]
-        degrees = self._pairs.indptr[rows + 1] - first
-        skip = np.repeat(first - np.concatenate([[0], np.cumsum(degrees)[:-1]]), degrees)
-        return np.arange(len(skip)) + skip, np.repeat(rows, degrees)
+            np.subtract.at(self.L, self.pairs.indices[at], loss)
 
     def _loss(self, part: slice | NDArray[np.int64]) -> NDArray[np.int64]:
-        return fixed_point(
-            robust_loss(self._pairs.sq_dist[part], self._sigma_max, self._d, self._G)
-        )
+        return fixed_point(robust_loss(self.pairs.sq_dist[part], self._sigma_max, self._d, self._G))
 
 
 _ENTRIES = 1 << 18

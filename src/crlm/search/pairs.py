@@ -36,6 +36,13 @@ class Pairs(NamedTuple):
         """Where the neighbours of row `i` are."""
         return slice(int(self.indptr[i]), int(self.indptr[i + 1]))
 
+    def entries(self, rows: NDArray[np.intp]) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
+        """Where the neighbours of some rows are, and whose they are."""
+        first = self.indptr[rows]
+        degrees = self.indptr[rows + 1] - first
+        skip = np.repeat(first - np.concatenate([[0], np.cumsum(degrees)])[:-1], degrees)
+        return np.arange(len(skip)) + skip, np.repeat(rows, degrees)
+
     @property
     def n_pairs(self) -> int:
         """Number of unordered pairs."""
