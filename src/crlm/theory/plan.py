@@ -149,7 +149,7 @@ def _first(
 
 def _inside(is_enough: Callable[[int], bool], low: int, high: int) -> int | None:
     """Least n between two that is enough, where the failure stops falling and rises."""
-    tried = sorted({int(n) for n in np.linspace(max(low, 2), high, 65)})
+    tried = sorted({int(n) for n in np.linspace(float(max(low, 2)), float(high), 65)})
     i = next((i for i, n in enumerate(tried) if is_enough(n)), None)
     if i is None:
         return None
