@@ -18,6 +18,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from crlm import checks, summary
+from crlm.certificate import Certificate, certify
 from crlm.errors import WeakEvidenceWarning
 from crlm.greedy import Cluster, find_clusters
 from crlm.labels import BACKGROUND
@@ -95,6 +96,8 @@ class CRLM(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         The depth used.
     sigma_estimate_ : SigmaEstimate or None
         What "auto" saw: peaks, evidence, histogram. None when `sigma_max` was given.
+    certificate_ : Certificate
+        Margins of the answer, whether CRLM must return exactly it, and what the theorems say.
     n_features_in_ : int
         Number of columns seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -134,6 +137,7 @@ class CRLM(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     radius_: float
     G_: float
     sigma_estimate_: SigmaEstimate | None
+    certificate_: Certificate
 
     def __init__(
         self,
@@ -202,6 +206,7 @@ class CRLM(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             n_jobs=n_jobs,
             progress=progress,
         )
+        first_losses = near.L.copy()
         found = find_clusters(
             points, near, sigma_max, weights, accept=lambda ball: ball.size >= min_size
         )
@@ -213,6 +218,17 @@ class CRLM(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.sigma_max_, self.G_, self.sigma_estimate_ = sigma_max, G, estimate
         self.radius_ = float(np.sqrt(sq_cutoff(sigma_max, d, G)))
         self._store(clusters, points, weights)
+        self.certificate_ = certify(
+            points,
+            self.labels_,
+            self.center_indices_,
+            sigma_max,
+            G,
+            near,
+            weights,
+            L=first_losses,
+            metric=metric,
+        )
         return self
 
     def predict(self, X: Any) -> NDArray[np.int64]:

@@ -66,7 +66,9 @@ def _radii(shape: tuple[int, int], d: int, rng: np.random.Generator) -> Array:
     return result
 
 
-def _distances(from_center: Array, shape: tuple[int, int], d: int, rng: np.random.Generator) -> Array:
+def _distances(
+    from_center: Array, shape: tuple[int, int], d: int, rng: np.random.Generator
+) -> Array:
     """Distances from points at given radii to points uniform in the unit ball."""
     r = _radii(shape, d, rng)
     along = rng.standard_normal(shape)
@@ -96,15 +98,15 @@ def _ks(samples: Array, pool: Array) -> Array:
     low = np.searchsorted(pool, ordered, "left") / len(pool)
     high = np.searchsorted(pool, ordered, "right") / len(pool)
     steps = np.arange(n + 1) / n
-    return np.maximum(
-        np.abs(steps[1:] - low).max(axis=1), np.abs(high - steps[:-1]).max(axis=1)
-    )
+    above, below = np.abs(steps[1:] - low), np.abs(high - steps[:-1])
+    result: Array = np.maximum(above.max(axis=1), below.max(axis=1))
+    return result
 
 
 def effective_dimension(pairs: list[float]) -> float:
     """Dimension of a ball whose pair distances would vary as much as these.
 
-    In a ball squared pair distances have a relative variance of about 4 / d.
+    In a ball squared pair distances have a relative variance of about 1 / d.
     """
     sq = np.square(np.array(pairs))
     if len(sq) < 2 or sq.mean() == 0.0:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crlm.loss import fixed_point, robust_loss
-from crlm.search.pairs import Pairs, Weights, weigh
+from crlm.search.pairs import Pairs, Weights, cuts, weigh
 
 
 class Neighbourhood(Protocol):
@@ -52,8 +52,8 @@ class StoredGraph:
         n = len(weights)
         self.alive = np.ones(n, dtype=bool)
         self.L = weigh(fixed_point(np.full(n, -G)), weights)  # each row lies in its own ball
-        cuts = [0, *_cuts(np.diff(pairs.indptr)).tolist(), n]
-        for start, stop in pairwise(cuts):
+        ends = [0, *cuts(np.diff(pairs.indptr)).tolist(), n]
+        for start, stop in pairwise(ends):
             part = slice(int(pairs.indptr[start]), int(pairs.indptr[stop]))
             loss = weigh(self._loss(part), weights[pairs.indices[part]])
             # reduceat wants a place for every row and gives nonsense for an empty one, so
@@ -77,21 +77,9 @@ class StoredGraph:
         clusters together costs one pass over the pairs.
         """
         self.alive[C] = False
-        degrees = self.pairs.indptr[C + 1] - self.pairs.indptr[C]
-        # A few members at a time, so that what is gathered stays small.
-        for part in np.split(C, _cuts(degrees)):
-            at, owner = self.pairs.entries(part)
+        for at, owner in self.pairs.entries(C):
             loss = weigh(self._loss(at), self._weights[owner])
             np.subtract.at(self.L, self.pairs.indices[at], loss)
 
     def _loss(self, part: slice | NDArray[np.int64]) -> NDArray[np.int64]:
         return fixed_point(robust_loss(self.pairs.sq_dist[part], self._sigma_max, self._d, self._G))
-
-
-_ENTRIES = 1 << 18
-
-
-def _cuts(degrees: NDArray[np.int64]) -> NDArray[np.intp]:
-    """Where to cut rows so that each part has some 100,000 neighbours, or is one row."""
-    part = np.cumsum(degrees) // _ENTRIES
-    return np.flatnonzero(np.diff(part)) + 1

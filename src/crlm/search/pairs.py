@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -36,12 +36,18 @@ class Pairs(NamedTuple):
         """Where the neighbours of row `i` are."""
         return slice(int(self.indptr[i]), int(self.indptr[i + 1]))
 
-    def entries(self, rows: NDArray[np.intp]) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
-        """Where the neighbours of some rows are, and whose they are."""
-        first = self.indptr[rows]
-        degrees = self.indptr[rows + 1] - first
-        skip = np.repeat(first - np.concatenate([[0], np.cumsum(degrees)])[:-1], degrees)
-        return np.arange(len(skip)) + skip, np.repeat(rows, degrees)
+    def entries(
+        self, rows: NDArray[np.intp]
+    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.intp]]]:
+        """Where the neighbours of some rows are, and whose they are.
+
+        For a few rows at a time, so that what is gathered stays small.
+        """
+        for part in np.split(rows, cuts(self.indptr[rows + 1] - self.indptr[rows])):
+            first = self.indptr[part]
+            degrees = self.indptr[part + 1] - first
+            skip = np.repeat(first - np.concatenate([[0], np.cumsum(degrees)])[:-1], degrees)
+            yield np.arange(len(skip)) + skip, np.repeat(part, degrees)
 
     @property
     def n_pairs(self) -> int:
@@ -102,3 +108,12 @@ def weigh(loss: NDArray[np.int64], weights: Weights) -> NDArray[np.int64]:
     if np.issubdtype(weights.dtype, np.integer):
         return np.asarray(loss * weights, dtype=np.int64)
     return np.rint(loss * weights).astype(np.int64)
+
+
+_ENTRIES = 1 << 18
+
+
+def cuts(degrees: NDArray[np.int64]) -> NDArray[np.intp]:
+    """Where to cut rows so that each part has some 100,000 neighbours, or is one row."""
+    part = np.cumsum(degrees) // _ENTRIES
+    return np.flatnonzero(np.diff(part)) + 1

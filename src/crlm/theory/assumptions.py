@@ -79,14 +79,23 @@ def assumptions(model: GMMUB, sigma_max: float, G: float = 4.0) -> Assumptions:
     sigma_max, G = check_positive("sigma_max", sigma_max), check_depth(G)
     R = sigma_max * math.sqrt(model.d * G)
     norms = np.linalg.norm(model.means - model.center, axis=1)
-    gaps = distance.pdist(model.means)
-    s = Setting(1.0, model.d, model.weights, model.sigmas, R, model.D)
+    gaps = distance.squareform(distance.pdist(model.means)) if model.k else np.empty((0, 0))
+    return slacks(
+        Setting(1.0, model.d, model.weights, model.sigmas, R, model.D, norms, gaps), sigma_max, G
+    )
+
+
+def slacks(s: Setting, sigma_max: float, G: float) -> Assumptions:
+    """The same from sizes alone; a norm or separation that is not given does not limit."""
+    R = s.R
+    norms = np.zeros(s.k) if s.center_norms is None else s.center_norms
+    gaps = np.empty(0) if s.separations is None else s.separations[np.triu_indices(s.k, 1)]
     least = np.exp(np.minimum(log_weight_min(s, sigma_max, G), 0.0))
     return Assumptions(
         a1=(s.B - norms - 2.0 * R) / R,
-        a1_first=model.D / (2.0 * sigma_max * math.sqrt(G)) - 1.0,
+        a1_first=s.D / (2.0 * sigma_max * math.sqrt(G)) - 1.0,
         a2=float(gaps.min(initial=math.inf)) / (2.0 * R) - 1.0,
-        a3=sigma_max / (2.0 * float(model.sigmas.max(initial=0.0))) - 1.0 if model.k else math.inf,
-        weight=model.weights - least,
+        a3=sigma_max / (2.0 * float(s.sigmas.max())) - 1.0 if s.k else math.inf,
+        weight=s.weights - least,
         W=margins_W(s, sigma_max, G),
     )

@@ -20,6 +20,7 @@ from crlm.errors import InputError
 from crlm.labels import BACKGROUND
 from crlm.loss import QUANTUM, sq_cutoff
 from crlm.search import Floats, Pairs, neighbourhood
+from crlm.search.distance import chunks
 from crlm.theory.margins import Margin, Verdict, margin, rounding_error, shown, together
 from crlm.theory.setting import check_depth, check_positive
 from crlm.theory.special import Array
@@ -224,9 +225,10 @@ def check_labels(labels: ArrayLike, n: int) -> NDArray[np.int64]:
 def background_neighbours(labels: NDArray[np.int64], pairs: Pairs) -> int:
     """Most background rows within R of a background row."""
     background = labels == BACKGROUND
-    at, _ = pairs.entries(np.flatnonzero(~background))
+    counts = np.diff(pairs.indptr)
     # All neighbours, less those in clusters, which are counted from the clusters' side.
-    counts = np.diff(pairs.indptr) - np.bincount(pairs.indices[at], minlength=len(labels))
+    for at, _ in pairs.entries(np.flatnonzero(~background)):
+        counts -= np.bincount(pairs.indices[at], minlength=len(labels))
     return int(counts[background].max(initial=0))
 
 
@@ -280,10 +282,11 @@ def cheap_margins(part: Partition, sq_radius: float) -> dict[str, float]:
     """
     R = math.sqrt(sq_radius)
     gap = math.inf
-    for start in range(0, len(part.X), _BLOCK):
-        block = part.X[start : start + _BLOCK].astype(np.float64)
-        away = np.sqrt(distance.cdist(block, part.means, "sqeuclidean")) - part.radii
-        away[part.labels[start : start + _BLOCK, None] == np.arange(part.k)] = math.inf
+    for rows in chunks(len(part.X), part.X.shape[1]):
+        away = distance.cdist(part.X[rows], part.means) - part.radii
+        mine = part.labels[rows]
+        inside = np.flatnonzero(mine != BACKGROUND)
+        away[inside, mine[inside]] = math.inf
         gap = min(gap, float(away.min(initial=math.inf)))
     widest = float(part.radii.max(initial=0.0))
     return {"cover": 1.0 - 2.0 * widest / R, "separation": gap / R - 1.0}
