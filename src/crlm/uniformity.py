@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 MAX_SAMPLE = 256  # pairs, and radii
 _MEAN_OF = 4096  # points whose mean is the centre
 _LEAST = 8  # fewer say nothing
-_DRAWS = 199
+_DRAWS = 999
 _SEED = 20_240_229
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from crlm import __version__
+from crlm.cli.check import check
 from crlm.cli.common import (
     BROKEN_PIPE,
     INTERRUPTED,
@@ -67,7 +68,7 @@ def root(ctx: click.Context) -> int:
     return 0
 
 
-for _command in (demo, fit, sample, info):
+for _command in (demo, fit, check, sample, info):
     root.add_command(_command)
 
 
