@@ -227,11 +227,7 @@ def log_small(
         return out
 
     few = log_binom_le(t + 1.0, n, weight)
-    spread = (
-        log_binom_mean(n, weight, log_spread, t + 2.0)
-        if weight < 1.0
-        else float(log_spread(np.array([n]))[0])
-    )
+    spread = log_binom_mean(n, weight, log_spread, t + 2.0)
     value = min(0.0, log_sum([few, spread]))
     return max(value, log_binom_le(min_size - 1.0, n, weight))
 

@@ -105,7 +105,7 @@ def continued_fraction(
         C = b + a / C
         D = 1.0 / np.where(np.abs(D) < floor, floor, D)
         C = np.where(np.abs(C) < floor, floor, C)
-        f = f * C * D
+        f = f * (C * D)
         if np.all(np.abs(C * D - 1.0) < 1e-15):
             break
     return f

@@ -43,7 +43,7 @@ def chi2_logsf(x: ArrayLike, d: ArrayLike) -> Any:
     sf = special.gammaincc(a, y)
     out = log_of(sf, special.gammainc(a, y))
     # For large a SciPy's small values lose digits; there too the fraction is used.
-    deep = (y > a) & ((sf < TINY) | ((a >= 1000.0) & (sf < 1e-8)))
+    deep = (y > a) & (y < np.inf) & ((sf < TINY) | ((a >= 1000.0) & (sf < 1e-8)))
     if deep.any():
         out[deep] = _log_gammaincc(a[deep], y[deep])
     return number_or_array(out)
@@ -248,18 +248,18 @@ def _log_geometric_tail(
     return log_sum(log_binom_pmf(r + sign * np.arange(min(steps, n_left) + 1.0), n, p))
 
 
-def log_binom_mean(
-    n: float, p: float, log_f: Callable[[Array], Array], first: float, last: float | None = None
-) -> float:
-    """Logarithm of the sum of P(Bin(n, p) = r) f(r) over r = first, ..., last (n).
+def log_binom_mean(n: float, p: float, log_f: Callable[[Array], Array], first: float) -> float:
+    """Logarithm of the sum of P(Bin(n, p) = r) f(r) over r = first, ..., n.
 
     The terms must rise and then fall. The places where they matter are found by looking closer
     and closer. Where these are very many the terms are smooth, and the trapezoidal rule with a
     step of a small part of their width gives the sum to all digits.
     """
-    low, high = float(first), float(n if last is None else last)
+    low, high = float(first), float(n)
     if low > high:
         return -math.inf
+    if p >= 1.0:
+        return float(log_f(np.array([high]))[0])
     while True:
         r = np.unique(np.rint(np.linspace(low, high, 257)))
         terms = log_binom_pmf(r, n, p) + log_f(r)
@@ -281,7 +281,7 @@ def log_fail_iid(log_p: float, n: float) -> float:
     >>> round(math.exp(log_fail_iid(math.log(0.5), 3)), 6)
     0.875
     """
-    if log_p >= 0.0:
+    if log_p > -1e-16:
         return 0.0
     if log_p < -600.0:
         return min(0.0, math.log(n) + log_p)
