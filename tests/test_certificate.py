@@ -192,6 +192,7 @@ def test_many_clusters_keep_only_the_smallest_distance():
     assert certificate.gaps.shape == ()
     assert Certificate.from_dict(certificate.to_dict()).verify(X)
     assert certificate.assumptions.a2 > 0
+    assert certificate.guarantee.probability == 0.0  # pairs are no clusters one could promise
 
 
 def test_every_entry_changes_the_mark_of_its_row():
@@ -212,7 +213,7 @@ def test_a_uniform_ball_is_plausible_and_other_backgrounds_are_not(d):
     def p(X):
         return uniform_ball_p_value(*background_sample(X, every), d)
 
-    assert np.mean([p(5 + uniform_ball(1000, d, 3.0, rng)) < 0.05 for _ in range(30)]) <= 0.2
+    assert sum(p(5 + uniform_ball(1000, d, 3.0, rng)) < 0.05 for _ in range(6)) <= 2
     normal = rng.normal(size=(1000, d))
     assert p(normal) <= 0.02
     assert p(normal / np.linalg.norm(normal, axis=1, keepdims=True)) <= 0.02

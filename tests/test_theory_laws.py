@@ -172,7 +172,7 @@ def test_what_cannot_be_is_told_apart():
 
 
 def test_no_overflow_and_no_warning_at_the_ends_of_the_range():
-    for n in (2, 1e6, 1e12):
+    for n in (2, 1e12):
         for d in (1, 100, 1e5):
             for weight in (1e-9, 0.3):
                 for sigma_max, D in ((2.5, 60), (40, 60), (0.7, 1e4)):

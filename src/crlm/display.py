@@ -171,7 +171,7 @@ class AdmissibleRegionDisplay:
         `options` are those of :func:`crlm.theory.sigma_max_interval`; `sigma_max` is marked.
         """
         if dimensions is None:
-            dimensions = sorted({float(max(1, round(x))) for x in np.geomspace(d / 5, d * 5, 9)})
+            dimensions = sorted({float(max(1, round(x))) for x in np.geomspace(d / 5, d * 5, 7)})
         intervals: dict[str, list[SigmaMaxInterval]] = {
             kind: [
                 sigma_max_interval(n, x, weights, sigmas, D, **options, kind=kind)

@@ -232,18 +232,19 @@ def log_small(
     return max(value, log_binom_le(min_size - 1.0, n, weight))
 
 
-def log_joint(s: Setting, j: int, n: float) -> float:
-    r"""Log of the joint moment bound for cluster j against all background points (`Cher_j`)."""
+def log_joint(s: Setting, weight: float, sigma: float, n: float) -> float:
+    r"""Log of the joint moment bound for a cluster against all background points (`Cher_j`)."""
     if s.pi_bg <= 0.0:
         return -math.inf
-    pi, sq = float(s.weights[j]), (float(s.sigmas[j]) / s.R) ** 2
+    sq = (sigma / s.R) ** 2
     log_p = math.log(s.pi_bg) + log_q(s.R, s.D, s.d)
+    log_other = math.log1p(-weight) if weight < 1.0 else -math.inf
 
     def bound(x: float) -> float:
         lam = math.exp(x)
         log_phi = -lam - 0.5 * s.d * math.log1p(-4.0 * lam * sq)
-        parts = [math.log1p(-pi) if pi < 1.0 else -math.inf, math.log(pi) + log_phi]
-        return lam + (n - 1.0) * log_sum([*parts, log_p + log_kummer_m1(lam, s.d)])
+        parts = [log_other, math.log(weight) + log_phi, log_p + log_kummer_m1(lam, s.d)]
+        return lam + (n - 1.0) * log_sum(parts)
 
     top = min(0.25 / sq * (1.0 - 1e-12), _MAX_LAMBDA)
     return math.log(n) + math.log(s.pi_bg) + _least(bound, math.log(top) - 25.0, math.log(top))
@@ -261,8 +262,8 @@ def log_loss(
     best = _best_threshold(s, n, min_size, enough)
     if best.total < max(_NEGLIGIBLE, enough):
         return best
-    single = log_sum([log_binom_le(min_size - 1.0, n, float(pi)) for pi in s.weights])
-    joint = log_sum([log_joint(s, j, n) for j in range(s.k)])
+    single = _log_any(s, lambda weight, _: log_binom_le(min_size - 1.0, n, weight))
+    joint = _log_any(s, lambda weight, sigma: log_joint(s, weight, sigma, n))
     both = log_sum([joint, single])
     return Loss(both, None, joint, single) if both < best.total else best
 
@@ -277,7 +278,7 @@ def _best_threshold(s: Setting, n: float, min_size: float, enough: float) -> Los
     @cache
     def at(t: int) -> Loss:
         crowded = log_crowded(t, n, s.d, s.pi_bg, s.R, s.D)
-        small = _log_any_small(s, t, n, min_size)
+        small = _log_any(s, lambda pi, sigma: log_small(t, n, s.d, pi, sigma, s.R, min_size))
         return Loss(log_sum([crowded, small]), t, crowded, small)
 
     best = at(0)
@@ -303,11 +304,11 @@ def _best_threshold(s: Setting, n: float, min_size: float, enough: float) -> Los
     return best
 
 
-def _log_any_small(s: Setting, t: int, n: float, min_size: float) -> float:
-    """Log of a bound on P(some cluster is too small), equal clusters computed once."""
+def _log_any(s: Setting, log_p: Callable[[float, float], float]) -> float:
+    """Log of a sum over the clusters, of a function of weight and sigma; equal ones once."""
     clusters = list(zip(s.weights.tolist(), s.sigmas.tolist(), strict=True))
-    each = {pair: log_small(t, n, s.d, *pair, s.R, min_size) for pair in set(clusters)}
-    return log_sum([each[pair] for pair in clusters])
+    each = {cluster: log_p(*cluster) for cluster in set(clusters)}
+    return log_sum([each[cluster] for cluster in clusters])
 
 
 # Search for the least of a smooth function
