@@ -21,7 +21,7 @@ def test_import_crlm_is_light():
     assert not loaded & {"sklearn", "matplotlib", "pandas", "numpy", "scipy", "rich"}
 
 
-@pytest.mark.parametrize("name", ["GMMUB", "scores", "estimate_sigma"])
+@pytest.mark.parametrize("name", ["GMMUB", "scores", "estimate_sigma", "theory"])
 def test_only_the_estimator_costs_the_import_of_scikit_learn(name):
     loaded = modules_after(f"from crlm import {name}")
     assert not loaded & {"sklearn", "matplotlib", "pandas", "rich"}

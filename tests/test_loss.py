@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from crlm.loss import QUANTUM, adaptive_G, fixed_point, robust_loss, sq_cutoff, total_loss
+from crlm.loss import QUANTUM, fixed_point, robust_loss, sq_cutoff, total_loss
+from crlm.theory import adaptive_G
 
 SQ = st.floats(0, 1e12)
 SIGMA = st.floats(1e-3, 1e3)

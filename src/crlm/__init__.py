@@ -16,11 +16,12 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from crlm import scores as scores
+    from crlm import theory as theory
     from crlm.estimator import CRLM as CRLM
     from crlm.model import GMMUB as GMMUB
     from crlm.sigma import estimate_sigma as estimate_sigma
 
-__all__ = ["CRLM", "GMMUB", "__version__", "estimate_sigma", "scores"]
+__all__ = ["CRLM", "GMMUB", "__version__", "estimate_sigma", "scores", "theory"]
 
 # Each public name is imported when it is first asked for, so that `import crlm` and
 # `crlm --help` do not pay for scikit-learn, which takes seconds on a cold disk.
@@ -29,6 +30,7 @@ _HOME = {
     "GMMUB": "crlm.model",
     "estimate_sigma": "crlm.sigma",
     "scores": "crlm.scores",
+    "theory": "crlm.theory",
 }
 
 

@@ -18,16 +18,18 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from crlm import checks, summary
+from crlm.certificate import Certificate, certify
 from crlm.errors import WeakEvidenceWarning
 from crlm.greedy import Ball, Cluster, find_clusters
 from crlm.histogram import read_histogram
 from crlm.labels import BACKGROUND
-from crlm.loss import G_PAPER, adaptive_G, sq_cutoff
+from crlm.loss import G_PAPER, sq_cutoff
 from crlm.model import GMMUB
 from crlm.references import first_of_equals
 from crlm.search import Floats, Weights, first_ball, neighbourhood
 from crlm.sigma import ALPHA, SigmaEstimate, suggest_sigma_max
 from crlm.significance import Background, Judge
+from crlm.theory.plan import adaptive_G
 
 
 class CRLM(ClusterMixin, BaseEstimator):  # type: ignore[misc]
@@ -109,6 +111,8 @@ class CRLM(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         The depth used.
     sigma_estimate_ : SigmaEstimate or None
         What "auto" saw: peaks, evidence, histogram. None when `sigma_max` was given.
+    certificate_ : Certificate
+        Margins of the answer, whether CRLM must return exactly it, and what the theorems say.
     n_features_in_ : int
         Number of columns seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -150,6 +154,7 @@ class CRLM(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     radius_: float
     G_: float
     sigma_estimate_: SigmaEstimate | None
+    certificate_: Certificate
 
     def __init__(
         self,
@@ -232,6 +237,7 @@ class CRLM(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             n_jobs=n_jobs,
             progress=progress,
         )
+        first_losses = near.L.copy()
 
         def accept(ball: Ball) -> bool:
             return ball.size >= min_size and (judge is None or judge(ball))
@@ -248,6 +254,17 @@ class CRLM(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             [np.nan if judge is None else np.exp(judge.log_p[i]) for i in self.center_indices_]
         )
         self.n_duplicates_ = int((~first_of_equals(points)).sum())
+        self.certificate_ = certify(
+            points,
+            self.labels_,
+            self.center_indices_,
+            sigma_max,
+            G,
+            near,
+            weights,
+            L=first_losses,
+            metric=metric,
+        )
         return self
 
     def predict(self, X: Any) -> NDArray[np.int64]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 G_PAPER = 4.0  # "we fix G = 4"
 
@@ -84,15 +83,3 @@ def total_loss(X: ArrayLike, mu: ArrayLike, sigma: float, G: float = G_PAPER) ->
     X = np.asarray(X, dtype=np.float64)
     sq_dist = np.square(X - np.asarray(mu, dtype=np.float64)).sum(axis=1)
     return float(fixed_point(robust_loss(sq_dist, sigma, X.shape[1], G)).sum() * QUANTUM)
-
-
-def adaptive_G(n: int, d: int, delta: float = 0.01) -> float:
-    """Smallest G for which ``n * P(chi2_d > d G)`` is at most `delta`.
-
-    With this depth every one of n points of an isotropic Gaussian lies within
-    ``sigma * sqrt(d * G)`` of its mean (condition C2), except with probability `delta`.
-
-    >>> round(adaptive_G(1000, d=100), 3)
-    1.721
-    """
-    return float(2.0 * special.gammainccinv(d / 2.0, delta / n) / d)

@@ -7,7 +7,7 @@ For each radius of a fine grid, take the clusters of Algorithm 2 that are more t
 
 A shell is worth taking while more than half of it belongs to the cluster, so `net` rises while
 the ball grows into its cluster and falls when it grows into the background. Where clusters are
-well apart it has a wide plateau; the middle of the first such plateau is taken.
+well apart it has a plateau; the middle of the widest one is taken, of those as high as any.
 """
 
 from __future__ import annotations
@@ -258,12 +258,13 @@ def _worth(ball: Found) -> float:
 
 
 def _plateau(net: F64, n_clusters: NDArray[np.intp]) -> tuple[int, int]:
-    """First run of radii as good as the best, with one number of clusters."""
+    """Widest run of radii as good as the best with one number of clusters; the first of equals."""
     good = (net >= _AS_GOOD * net.max()) & (n_clusters > 0)
-    first = last = int(np.argmax(good))
-    while last + 1 < len(net) and good[last + 1] and n_clusters[last + 1] == n_clusters[first]:
-        last += 1
-    return first, last
+    starts = np.flatnonzero(np.diff(np.where(good, n_clusters, 0), prepend=0))
+    ends = np.append(starts[1:], len(net))
+    width = np.where(good[starts], ends - starts, 0)
+    at = int(np.argmax(width))
+    return int(starts[at]), int(ends[at]) - 1
 
 
 def _alternatives(sigmas: F64, net: F64, first: int, last: int) -> list[float]:

@@ -13,6 +13,7 @@ import click
 
 from crlm import __version__
 from crlm.cli.bench import bench
+from crlm.cli.check import check
 from crlm.cli.common import (
     BROKEN_PIPE,
     INTERRUPTED,
@@ -68,7 +69,7 @@ def root(ctx: click.Context) -> int:
     return 0
 
 
-for _command in (demo, fit, sample, info, bench):
+for _command in (demo, fit, check, sample, info, bench):
     root.add_command(_command)
 
 

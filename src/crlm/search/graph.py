@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crlm.loss import fixed_point, robust_loss
-from crlm.search.pairs import Pairs, Weights, weigh
+from crlm.search.pairs import Pairs, Weights, cuts, weigh
 
 
 class Neighbourhood(Protocol):
@@ -47,6 +47,7 @@ class StoredGraph:
         G: float,
         weights: Weights,
     ) -> None:
+        self.pairs = pairs
         self._halves = (pairs, pairs.turned_round())  # neighbours at later and at earlier places
         self._sigma_max, self._d, self._G = sigma_max, d, G
         self._order, n = pairs.order, len(weights)
@@ -60,8 +61,8 @@ class StoredGraph:
 
     def _add_up(self, half: Pairs) -> None:
         """Add the losses from one half of the neighbours."""
-        cuts = [0, *_cuts(np.diff(half.indptr)).tolist(), len(self.L)]
-        for start, stop in pairwise(cuts):
+        ends = [0, *cuts(np.diff(half.indptr)).tolist(), len(self.L)]
+        for start, stop in pairwise(ends):
             part = slice(int(half.indptr[start]), int(half.indptr[stop]))
             loss = weigh(self._loss(half, part), self._weights[half.indices[part]])
             # reduceat wants a place for every row and gives nonsense for an empty one, so
@@ -90,7 +91,7 @@ class StoredGraph:
             places = self._place[C]
             degrees = half.indptr[places + 1] - half.indptr[places]
             # A few members at a time, so that what is gathered stays small.
-            for part in np.split(places, _cuts(degrees)):
+            for part in np.split(places, cuts(degrees)):
                 at, owner = _entries(half, part)
                 loss = weigh(self._loss(half, at), self._weights[owner])
                 np.subtract.at(self.L, self._order[half.indices[at]], loss)
@@ -105,12 +106,3 @@ def _entries(half: Pairs, places: NDArray[np.intp]) -> tuple[NDArray[np.int64], 
     degrees = half.indptr[places + 1] - first
     skip = np.repeat(first - np.concatenate([[0], np.cumsum(degrees)[:-1]]), degrees)
     return np.arange(len(skip)) + skip, np.repeat(places, degrees)
-
-
-_ENTRIES = 1 << 18
-
-
-def _cuts(degrees: NDArray[np.integer]) -> NDArray[np.intp]:
-    """Where to cut rows so that each part has some 100,000 neighbours, or is one row."""
-    part = np.cumsum(degrees) // _ENTRIES
-    return np.flatnonzero(np.diff(part)) + 1

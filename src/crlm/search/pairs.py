@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,12 +47,29 @@ class Pairs(NamedTuple):
         """Where the neighbours of place `p` are."""
         return slice(int(self.indptr[p]), int(self.indptr[p + 1]))
 
+    def in_parts(self) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]]:
+        """Every pair once, a part at a time: its two rows and their squared distance."""
+        degrees = np.diff(self.indptr)
+        for start, stop in pairwise([0, *cuts(degrees).tolist(), len(degrees)]):
+            part = slice(int(self.indptr[start]), int(self.indptr[stop]))
+            i = np.repeat(self.order[start:stop], degrees[start:stop])
+            yield i, self.order[self.indices[part]], self.sq_dist[part]
+
     def turned_round(self) -> Pairs:
         """The same pairs, each at the later of its two places."""
         n = len(self.order)
         lists = sparse.csr_array((self.sq_dist, self.indices, self.indptr), shape=(n, n))
         other = lists.T.tocsr()
         return Pairs(self.order, other.indptr, other.indices, other.data)
+
+
+_ENTRIES = 1 << 18
+
+
+def cuts(degrees: NDArray[np.integer]) -> NDArray[np.intp]:
+    """Where to cut places so that each part has some 100,000 neighbours, or is one place."""
+    part = np.cumsum(degrees) // _ENTRIES
+    return np.flatnonzero(np.diff(part)) + 1
 
 
 # What is alive at once, per pair: the list with room to grow (18 bytes), the same turned round

@@ -1,0 +1,187 @@
+"""A certificate in half a screen: the verdict, then the margins, worst first, with the fix."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from crlm.cli.common import aligned, count, number
+
+if TYPE_CHECKING:
+    from crlm.certificate import Certificate
+
+_ORDER = {"fails": 0, "undecided": 1, "holds": 2}
+_SIGN = {"exact": "", "at least": "≥ ", "at most": "≤ "}
+
+_MEANINGS = {
+    "cover": "two points of a cluster are never a radius apart",
+    "C1": "no background point is within a radius of a cluster point",
+    "separation": "no two clusters come within a radius of each other",
+    "loss": "every cluster beats every background point",
+    "C2": "no cluster point is farther out than a Gaussian's",
+    "A1": "the balls lie inside the background",
+    "A2": "means are two radii apart",
+    "A3": "σ_max is over twice every sigma",
+    "weight": "clusters are heavy enough for the paper's theorem",
+}
+_FIXES = {
+    "cover": "a larger --sigma-max",
+    "C1": "a smaller --sigma-max, or look whether the rows there belong to the cluster",
+    "separation": "a smaller --sigma-max, or take the two clusters for one",
+    "loss": "a smaller --sigma-max, or fewer clusters: --max-clusters",
+    "C2": "a look at the farthest rows: the cluster is not quite Gaussian",
+    "A1": "a smaller --sigma-max",
+    "A2": "a smaller --sigma-max",
+    "A3": "a smaller --sigma-max if the cluster is several in one, a larger one if it is cut off",
+    "weight": "a smaller --sigma-max, or more rows",
+}
+# What the paper assumes in order to have something that was measured here.
+_FOR = {"C2": "cover", "A1": "C1", "A2": "separation", "weight": "loss"}
+
+
+class Finding(NamedTuple):
+    """One condition: how far it holds, and whether that is measured or estimated."""
+
+    name: str
+    verdict: str
+    margin: float
+    known: str
+    is_estimate: bool
+
+
+def findings(certificate: Certificate) -> list[Finding]:
+    """All conditions, worst first."""
+    measured = [
+        Finding(name, m.verdict, m.value, m.known, False)
+        for name, m in certificate.conditions.margins.items()
+    ]
+    estimated = [
+        Finding(name, "holds" if slack > 0.0 else "fails", slack, "exact", True)
+        for name, slack in certificate.assumptions.slacks.items()
+    ]
+    # What was measured decides; what was estimated comes after it.
+    return sorted(measured + estimated, key=lambda f: (_ORDER[f.verdict], f.is_estimate, f.margin))
+
+
+def certificate_lines(certificate: Certificate) -> list[str]:
+    """Say a certificate to people."""
+    talk = [background(certificate)]
+    if not certificate.k:
+        return [verdict(certificate), *talk]
+    found = findings(certificate)
+    talk = [*_fixes(found), probability(certificate), *talk]
+    return [
+        verdict(certificate),
+        "",
+        *(f"  {line}" for line in _table(found)),
+        "",
+        *(line for sentence in talk for line in textwrap.wrap(sentence, 96)),
+    ]
+
+
+def verdict(certificate: Certificate) -> str:
+    """Whether CRLM must return exactly this partition."""
+    if not certificate.k:
+        return "No cluster, so there is nothing to certify."
+    words = {
+        "holds": "Certified: CRLM must return exactly these clusters, in any order of the rows "
+        "(they are stable; whether they mean something is another question).",
+        "fails": "Not certified: another order of the rows, or a little noise, may change the "
+        "clusters.",
+        "undecided": "Undecided: the pairs were not stored, and the cheap tests leave it open.",
+    }
+    return words[certificate.theorem_d]
+
+
+def _table(found: list[Finding]) -> list[str]:
+    cells = [(f.name, f.verdict, _SIGN[f.known] + _signed(f.margin)) for f in found]
+    numbers = aligned([("condition", "", "margin"), *cells])
+    notes = [""] + [_MEANINGS[f.name] + ("  (estimate)" if f.is_estimate else "") for f in found]
+    return [f"{row}  {note}".rstrip() for row, note in zip(numbers, notes, strict=True)]
+
+
+def _signed(value: float) -> str:
+    if math.isinf(value):
+        return "∞"
+    return ("+" if value > 0.0 else "") + number(value)
+
+
+def _fixes(found: list[Finding]) -> list[str]:
+    holds = {f.name for f in found if f.verdict == "holds"}
+    return [_fix(f, holds) for f in found if f.verdict == "fails"][:3]
+
+
+def _fix(finding: Finding, holds: set[str]) -> str:
+    if _FOR.get(finding.name) in holds:
+        aim = _FOR[finding.name]
+        return f"{finding.name} fails, but {aim}, which it is for, was measured and holds."
+    return f"{finding.name} fails: try {_FIXES[finding.name]}."
+
+
+def probability(certificate: Certificate) -> str:
+    """Estimate of the sharp probability, called by its name."""
+    found = certificate.guarantee
+    if found is None:
+        return "No estimate of the probability of success: a cluster has no spread."
+    if certificate.background_is_plausible is False:
+        return "The bound on the probability of success does not apply (see background)."
+    return (
+        f"Probability of success at least {chance(found.failure)}, with the estimated numbers "
+        f"put in; an estimate, no guarantee. Likeliest way to fail: {found.weakest}."
+    )
+
+
+def background(certificate: Certificate) -> str:
+    """Say whether a uniform background is plausible."""
+    p, plausible = certificate.background_p_value, certificate.background_is_plausible
+    if p is None:
+        return "Background: too few rows to test whether it is uniform."
+    if plausible:
+        return f"Background: uniform in a ball is plausible (p = {p:.2g})."
+    return (
+        f"Background: not uniform in a ball (p ≤ {p:.2g}; it varies like one of some "
+        f"{number(certificate.background_dimension)} dimensions, not {certificate.d}). The "
+        "theorems' probabilities do not apply; the measured margins do."
+    )
+
+
+def chance(failure: float) -> str:
+    """Probability of success, from that of failure, with as many nines as it has.
+
+    >>> chance(4.8e-4), chance(0.5), chance(3e-13), chance(1.0), chance(0.0)
+    ('0.99952', '0.5', '1 − 3e-13', '0', '1')
+    """
+    if 0.0 < failure < 1e-6:
+        return f"1 − {failure:.0e}"
+    digits = 3 if failure > 0.1 or failure == 0.0 else 2 + math.floor(-math.log10(failure))
+    return f"{1.0 - failure:.{digits}g}"
+
+
+def certificate_record(certificate: Certificate) -> dict[str, Any]:
+    """Say a certificate to programs; without labels and marks, which `to_dict` has."""
+    found = certificate.guarantee
+    return {
+        "n": certificate.n,
+        "d": certificate.d,
+        "sigma_max": certificate.sigma_max,
+        "G": certificate.G,
+        "n_clusters": certificate.k,
+        "theorem_d": certificate.theorem_d,
+        "conditions": [
+            {
+                "name": f.name,
+                "verdict": f.verdict,
+                "margin": f.margin,
+                "known": f.known,
+                "estimate": f.is_estimate,
+                "meaning": _MEANINGS[f.name],
+                "fix": _FIXES[f.name] if f.verdict == "fails" else None,
+            }
+            for f in findings(certificate)
+        ],
+        "estimated_probability": None if found is None else found.to_dict(),
+        "background_p_value": certificate.background_p_value,
+        "background_is_plausible": certificate.background_is_plausible,
+        "summary": f"{count(certificate.k, 'cluster')}: {verdict(certificate)}",
+    }
