@@ -18,7 +18,7 @@ from crlm.bench.programs import FITS, PAIRS, Program
 from crlm.cli import main
 
 ROOT = Path(__file__).parent.parent
-SCRIPTS = ["pairs", "fits", "growth", "memory"]
+SCRIPTS = ["pairs", "fits", "growth", "memory", "one_core"]
 
 
 @pytest.mark.filterwarnings("ignore")  # HDBSCAN and OPTICS warn of their own defaults
