@@ -34,7 +34,8 @@ ALPHA = 0.01
 # next.
 _STEPS = 32
 _MAX_RADII = 32 * 16
-_AS_GOOD = 0.95  # of the largest net: a difference of a few points is chance
+# Two points or one in twenty more or less are chance.
+_FEW, _SHARE = 2.0, 0.05
 # Distances of clusters with a clear gap around them leave a range of radii without any; where
 # the radius may change by half without a change in the answer, its exact value is no matter.
 _CLEAR = 1.5
@@ -259,7 +260,7 @@ def _worth(ball: Found) -> float:
 
 def _plateau(net: F64, n_clusters: NDArray[np.intp]) -> tuple[int, int]:
     """Widest run of radii as good as the best with one number of clusters; the first of equals."""
-    good = (net >= _AS_GOOD * net.max()) & (n_clusters > 0)
+    good = (net >= (1.0 - _SHARE) * net.max() - _FEW) & (n_clusters > 0)
     starts = np.flatnonzero(np.diff(np.where(good, n_clusters, 0), prepend=0))
     ends = np.append(starts[1:], len(net))
     width = np.where(good[starts], ends - starts, 0)
