@@ -35,6 +35,7 @@ MESSAGES = [
     (fit(sigma_max="wide"), ParameterError, ["a positive number", "'auto' or", "got 'wide'"]),
     (fit(sigma_max=None), ParameterError, ["sigma_max must be", "got None"]),
     (fit(sigma_max=1e-200), ParameterError, ["sigma_max must be", "got 1e-200"]),
+    (lambda: CRLM(1.0).path(X, 3.0), ParameterError, ["sigmas must be a list", "geomspace"]),
     (fit(alpha=1.0), ParameterError, ["alpha must be", "between 0 and 1", "got 1.0", "0.01"]),
     (fit(alpha="low"), ParameterError, ["alpha must be", "or None", "got 'low'"]),
     (fit(G=1.0), ParameterError, ["G must be a number greater than 1", "got 1.0", "takes 4"]),

@@ -18,10 +18,11 @@ if TYPE_CHECKING:
     from crlm import scores as scores
     from crlm import theory as theory
     from crlm.estimator import CRLM as CRLM
+    from crlm.estimator import sigma_path as sigma_path
     from crlm.model import GMMUB as GMMUB
     from crlm.sigma import estimate_sigma as estimate_sigma
 
-__all__ = ["CRLM", "GMMUB", "__version__", "estimate_sigma", "scores", "theory"]
+__all__ = ["CRLM", "GMMUB", "__version__", "estimate_sigma", "scores", "sigma_path", "theory"]
 
 # Each public name is imported when it is first asked for, so that `import crlm` and
 # `crlm --help` do not pay for scikit-learn, which takes seconds on a cold disk.
@@ -30,6 +31,7 @@ _HOME = {
     "GMMUB": "crlm.model",
     "estimate_sigma": "crlm.sigma",
     "scores": "crlm.scores",
+    "sigma_path": "crlm.estimator",
     "theory": "crlm.theory",
 }
 

@@ -45,6 +45,20 @@ def check_sigma_max(value: object) -> float | Literal["auto", "histogram"]:
     return _real(value)
 
 
+def check_sigmas(value: object) -> NDArray[np.float64]:
+    """Bandwidths of a path, ascending."""
+    sigmas = _numbers(value)
+    if sigmas.ndim != 1 or not len(sigmas):
+        msg = (
+            f"sigmas must be a list of bandwidths, got {_describe(value)}. For example "
+            f"np.geomspace(1, 10, 20), in the units of X."
+        )
+        raise ParameterError(msg)
+    for sigma in sigmas.tolist():
+        check_sigma_max(sigma)
+    return np.sort(sigmas)
+
+
 def check_G(value: object) -> float | Literal["auto"]:
     """Depth of the loss, greater than 1, or "auto"."""
     if isinstance(value, str) and value == "auto":

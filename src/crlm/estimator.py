@@ -9,7 +9,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from copy import copy
-from itertools import islice
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -20,15 +19,15 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from crlm import checks, summary
 from crlm.certificate import Certificate, certify
 from crlm.errors import WeakEvidenceWarning
-from crlm.greedy import Ball, Cluster, find_clusters
-from crlm.histogram import read_histogram
+from crlm.greedy import Cluster
 from crlm.labels import BACKGROUND
 from crlm.loss import G_PAPER, sq_cutoff
 from crlm.model import GMMUB
+from crlm.path import SigmaPath, walk
 from crlm.references import first_of_equals
 from crlm.search import Floats, Weights, first_ball, neighbourhood
-from crlm.sigma import ALPHA, SigmaEstimate, suggest_sigma_max
-from crlm.significance import Background, Judge
+from crlm.sigma import SigmaEstimate
+from crlm.task import Task
 from crlm.theory.plan import adaptive_G
 
 
@@ -194,78 +193,72 @@ class CRLM(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         -------
         self : CRLM
         """
-        sigma_max = checks.check_sigma_max(self.sigma_max)
-        k = checks.check_max_clusters(self.max_clusters)
-        min_size = checks.check_min_cluster_size(self.min_cluster_size)
-        alpha = checks.check_alpha(self.alpha)
-        n_jobs = checks.check_n_jobs(self.n_jobs)
-        memory_limit = checks.check_memory_limit(self.memory_limit)
-        progress = checks.check_progress(self.progress)
-        G = checks.check_G(self.G)
+        given = checks.check_sigma_max(self.sigma_max)
         metric = checks.check_metric(self.metric)
         # On a copy: the checks write attributes, and a fit that fails must leave no trace.
         checked = copy(self)
-        points = checked._points(X, metric, reset=True)
-        n, d = points.shape
-        if G == "auto":
-            G = adaptive_G(n, d)
-        weights = checks.check_weights(sample_weight, n, G)
-
-        background = None
-        if alpha is not None or sigma_max == "auto":
-            background = Background.learn(points, weights, alpha or ALPHA)
-        estimate = None
-        if background is not None and sigma_max == "auto":
-            estimate = suggest_sigma_max(points, background, alpha or ALPHA)
-        elif sigma_max == "histogram":
-            estimate = read_histogram(points, weights)
+        task = checked._task(X, sample_weight, reset=True)
+        sigma_max, estimate = task.bandwidth(given)
         if estimate is not None:
-            sigma_max = estimate.suggested * np.sqrt(G_PAPER / G)  # the same radius for any G
             _warn_if_weak(estimate)
-        sigma_max = float(sigma_max)
-        radius = float(np.sqrt(sq_cutoff(sigma_max, d, G)))
-        judge = None
-        if background is not None and alpha is not None:
-            judge = Judge(points, background, radius, alpha)
-
         near = neighbourhood(
-            points,
+            task.X,
             sigma_max,
-            G,
-            weights,
-            memory_limit=memory_limit,
-            n_jobs=n_jobs,
-            progress=progress,
+            task.G,
+            task.weights,
+            memory_limit=task.memory_limit,
+            n_jobs=task.n_jobs,
+            progress=task.progress,
         )
         first_losses = near.L.copy()
-
-        def accept(ball: Ball) -> bool:
-            return ball.size >= min_size and (judge is None or judge(ball))
-
-        clusters = list(islice(find_clusters(points, near, sigma_max, weights, accept), k))
+        clusters = task.clusters(near, sigma_max)
 
         self.__dict__.clear()  # names of columns, for one, may be gone
         self.__dict__.update(checked.__dict__)
         self._metric = metric
-        self.sigma_max_, self.G_, self.sigma_estimate_ = sigma_max, G, estimate
-        self.radius_ = radius
-        self._store(clusters, points, weights)
-        self.p_values_ = np.array(
-            [np.nan if judge is None else np.exp(judge.log_p[i]) for i in self.center_indices_]
-        )
-        self.n_duplicates_ = int((~first_of_equals(points)).sum())
+        self.sigma_max_, self.G_, self.sigma_estimate_ = sigma_max, task.G, estimate
+        self.radius_ = task.radius(sigma_max)
+        self._store([judged.cluster for judged in clusters], task.X, task.weights)
+        self.p_values_ = np.array([judged.p_value for judged in clusters], dtype=np.float64)
+        self.n_duplicates_ = int((~first_of_equals(task.X)).sum())
         self.certificate_ = certify(
-            points,
+            task.X,
             self.labels_,
             self.center_indices_,
             sigma_max,
-            G,
+            task.G,
             near,
-            weights,
+            task.weights,
             L=first_losses,
             metric=metric,
         )
         return self
+
+    def path(self, X: Any, sigmas: Any = None, *, sample_weight: Any = None) -> SigmaPath:
+        """Clusters at many bandwidths, from one search at the largest of them.
+
+        The settings are those of this model; it need not be fitted, and is not changed. (A
+        model keeps no copy of its data, so they are given again.)
+
+        Parameters
+        ----------
+        X : array-like or dataframe of shape (n_samples, n_features)
+        sigmas : array-like of float or None, default=None
+            Bandwidths, in the units of `X`. None takes 49, from a quarter of `sigma_max` (as
+            given, or as "auto" finds it) to twice as much.
+        sample_weight : array-like of shape (n_samples,), default=None
+            As in `fit`.
+
+        Returns
+        -------
+        path : SigmaPath
+            The labels at each bandwidth equal those of a separate fit, bit for bit.
+        """
+        task = copy(self)._task(X, sample_weight, reset=True)
+        if sigmas is None:
+            middle = task.bandwidth(checks.check_sigma_max(self.sigma_max))[0]
+            return walk(task, middle * np.geomspace(0.25, 2.0, 49))
+        return walk(task, checks.check_sigmas(sigmas))
 
     def predict(self, X: Any) -> NDArray[np.int64]:
         """Cluster of each row: the first ball, in the order found, that contains it, or -1.
@@ -303,6 +296,21 @@ class CRLM(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             "text/plain": summary.text(settings, self),
             "text/html": summary.html(settings, self),
         }
+
+    def _task(self, X: Any, sample_weight: Any, *, reset: bool) -> Task:
+        """Data and settings, checked; the parameters first, because that costs nothing."""
+        k = checks.check_max_clusters(self.max_clusters)
+        min_size = checks.check_min_cluster_size(self.min_cluster_size)
+        alpha = checks.check_alpha(self.alpha)
+        n_jobs = checks.check_n_jobs(self.n_jobs)
+        memory_limit = checks.check_memory_limit(self.memory_limit)
+        progress = checks.check_progress(self.progress)
+        G = checks.check_G(self.G)
+        points = self._points(X, checks.check_metric(self.metric), reset=reset)
+        if G == "auto":
+            G = adaptive_G(*points.shape)
+        weights = checks.check_weights(sample_weight, len(points), G)
+        return Task(points, weights, G, alpha, k, min_size, memory_limit, n_jobs, progress)
 
     def _points(self, X: Any, metric: str, *, reset: bool) -> Floats:
         """Data as the numerics take them."""
@@ -342,6 +350,20 @@ class CRLM(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             D=max(radius, floor) / np.sqrt(self.n_features_in_),
             center=center,
         )
+
+
+def sigma_path(X: Any, sigmas: Any = None, **parameters: Any) -> SigmaPath:
+    """Clusters of `X` at many bandwidths: ``CRLM(**parameters).path(X, sigmas)``.
+
+    Examples
+    --------
+    >>> from crlm import GMMUB, sigma_path
+    >>> truth = GMMUB.draw(k=2, d=50, sigmas=[1, 2], weights=0.02, D=60, sigma_max=5, rng=0)
+    >>> path = sigma_path(truth.sample(2000, rng=1)[0], [0.3, 3.0, 5.0])
+    >>> path.n_clusters.tolist(), path.stable
+    ([0, 2, 2], [(3.0, 5.0)])
+    """
+    return CRLM(**parameters).path(X, sigmas)
 
 
 def _enclosing_ball(X: Floats) -> tuple[NDArray[np.float64], float]:

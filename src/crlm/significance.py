@@ -95,14 +95,18 @@ class Judge:
     def __init__(self, X: Floats, background: Background, radius: float, alpha: float) -> None:
         self._X, self._background, self._log_R = X, background, math.log(radius)
         self._log_alpha = math.log(alpha)
-        self.log_p: dict[int, float] = {}
+        self._log_p: dict[int, float] = {}
 
     def __call__(self, ball: Ball) -> bool:
         """Whether the ball is more than chance."""
         i, distinct = ball.center_index, self._background.references.distinct
         m = int(distinct[ball.members].sum()) - 1
-        self.log_p[i] = self._background.log_p(self._X, i, m, self._log_R)
-        return self.log_p[i] <= self._log_alpha
+        self._log_p[i] = self._background.log_p(self._X, i, m, self._log_R)
+        return self._log_p[i] <= self._log_alpha
+
+    def p_value(self, ball: Ball) -> float:
+        """P-value of a ball that was judged."""
+        return math.exp(self._log_p[ball.center_index])
 
 
 def _most_surprising(growth: Growth, log_r: F64, worth: float) -> tuple[F64, NDArray[np.intp]]:

@@ -54,6 +54,7 @@ __all__ = [
     "Neighbourhood",
     "Pairs",
     "Progress",
+    "StoredGraph",
     "Weights",
     "first_ball",
     "neighbourhood",

@@ -1,0 +1,79 @@
+"""One data set with its settings, checked: what a fit and a path have in common."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from typing import Literal, NamedTuple
+
+from crlm.greedy import Ball, Cluster, find_clusters
+from crlm.histogram import read_histogram
+from crlm.loss import G_PAPER, sq_cutoff
+from crlm.search import Floats, Neighbourhood, Weights
+from crlm.sigma import ALPHA, SigmaEstimate, suggest_sigma_max
+from crlm.significance import Background, Judge
+
+
+class Judged(NamedTuple):
+    """A cluster and its p-value, NaN when it was not tested."""
+
+    cluster: Cluster
+    p_value: float
+
+
+@dataclass(frozen=True)
+class Task:
+    """Data and settings. The symbols are the paper's; `k` is None for as many as are real."""
+
+    X: Floats
+    weights: Weights
+    G: float
+    alpha: float | None
+    k: int | None
+    min_size: int
+    memory_limit: int
+    n_jobs: int
+    progress: Callable[[int, int], object] | None
+
+    @cached_property
+    def background(self) -> Background:
+        """What balls are judged against."""
+        return Background.learn(self.X, self.weights, self._level)
+
+    @property
+    def _level(self) -> float:
+        return self.alpha or ALPHA
+
+    def bandwidth(
+        self, given: float | Literal["auto", "histogram"]
+    ) -> tuple[float, SigmaEstimate | None]:
+        """Bandwidth to use, and what it was read from unless it was given."""
+        if given == "auto":
+            estimate = suggest_sigma_max(self.X, self.background, self._level)
+        elif given == "histogram":
+            estimate = read_histogram(self.X, self.weights)
+        else:
+            return float(given), None
+        return estimate.suggested * math.sqrt(G_PAPER / self.G), estimate  # one radius for any G
+
+    def radius(self, sigma_max: float) -> float:
+        """Radius of the balls."""
+        return math.sqrt(sq_cutoff(sigma_max, self.X.shape[1], self.G))
+
+    def clusters(self, near: Neighbourhood, sigma_max: float) -> list[Judged]:
+        """Clusters of Algorithm 2 that are large enough and more than chance."""
+        judge = None
+        if self.alpha is not None:
+            judge = Judge(self.X, self.background, self.radius(sigma_max), self.alpha)
+
+        def accept(ball: Ball) -> bool:
+            return ball.size >= self.min_size and (judge is None or judge(ball))
+
+        found = find_clusters(self.X, near, sigma_max, self.weights, accept)
+        return [
+            Judged(cluster, math.nan if judge is None else judge.p_value(cluster.ball))
+            for cluster in islice(found, self.k)
+        ]

@@ -1,0 +1,71 @@
+"""All bandwidths from one search."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from crlm import CRLM, GMMUB, sigma_path
+from crlm.errors import MemoryLimitError
+from strategies import data_sets
+
+
+@pytest.fixture(scope="module")
+def toy():
+    truth = GMMUB.draw(k=3, d=20, sigmas=[1, 2, 3], weights=0.02, D=60, sigma_max=7, rng=0)
+    return truth.sample(1500, rng=1)
+
+
+@settings(max_examples=60, deadline=None)
+@given(data_sets())
+def test_every_step_is_a_separate_fit(case):
+    X, sigma_max, G = case
+    sigmas = sigma_max * np.array([0.3, 0.5, 0.8, 1.0, 1.7])
+    model = CRLM(sigma_max, G=G, alpha=None)
+    path = model.path(X, sigmas)
+    for step, sigma in enumerate(sigmas.tolist()):
+        alone = CRLM(sigma, G=G, alpha=None).fit(X)
+        assert np.array_equal(path.labels(step), alone.labels_)
+        assert path.n_clusters[step] == alone.n_clusters_
+
+
+def test_every_step_is_judged_as_a_separate_fit_is(toy):
+    X, _ = toy
+    sigmas = np.geomspace(0.5, 20, 12)
+    path = sigma_path(X, sigmas)
+    for step, sigma in enumerate(sigmas.tolist()):
+        alone = CRLM(sigma).fit(X)
+        assert np.array_equal(path.labels(step), alone.labels_)
+        assert np.array_equal(path.p_values[step], alone.p_values_)
+
+
+def test_the_grid_goes_around_the_bandwidth_of_the_model(toy):
+    X, truth = toy
+    path = CRLM(6.0).path(X)
+    assert path.sigmas[[0, -1]] == pytest.approx([1.5, 12.0])
+    assert path.share.max() == pytest.approx((truth >= 0).mean(), abs=0.01)
+
+
+def test_clusters_are_followed_and_the_stable_range_is_told(toy):
+    path = sigma_path(toy[0], np.geomspace(1.0, 12.0, 15))
+    low, high = path.stable[0]
+    inside = (path.sigmas >= low) & (path.sigmas <= high)
+    assert high / low > 1.5
+    assert set(path.n_clusters[inside]) == {3}
+    last = path.tracks[int(np.flatnonzero(inside)[-1])]
+    for step in np.flatnonzero(inside):
+        assert sorted(path.tracks[step]) == sorted(last)
+
+
+def test_a_model_is_not_changed_by_its_path(toy):
+    X, _ = toy
+    model = CRLM(7.0).fit(X)
+    before = model.labels_.copy()
+    model.path(X, [3.0])
+    assert np.array_equal(model.labels_, before)
+    assert model.sigma_max_ == 7.0
+    assert not hasattr(CRLM(7.0), "labels_")
+
+
+def test_pairs_that_do_not_fit_are_refused(toy):
+    with pytest.raises(MemoryLimitError, match="memory limit"):
+        CRLM(7.0, memory_limit="30MB").path(np.tile(toy[0], (2, 1)), [500.0])

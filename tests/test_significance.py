@@ -1,0 +1,180 @@
+"""Clusters are more than chance; background alone has none."""
+
+import numpy as np
+import pytest
+
+from crlm import CRLM, GMMUB, scores
+from crlm.errors import WeakEvidenceWarning
+from crlm.growth import Growth, levels
+from crlm.references import MAX_REFERENCES, References
+from crlm.significance import Background
+
+pytestmark = pytest.mark.filterwarnings("ignore::crlm.errors.WeakEvidenceWarning")
+
+
+def ones(n):
+    return np.ones(n, dtype=np.int64)
+
+
+def background(kind, n, d, seed):
+    rng = np.random.default_rng([seed, n, d])
+    X = rng.normal(size=(n, d))
+    if kind == "ball":
+        return X / np.linalg.norm(X, axis=1, keepdims=True) * rng.random((n, 1)) ** (1 / d)
+    if kind == "box":
+        return rng.uniform(size=(n, d))
+    if kind == "t5":
+        return X / np.sqrt(rng.chisquare(5, size=(n, 1)) / 5)
+    if kind == "sphere":
+        X = X / np.sqrt(np.arange(1, d + 1))
+        return X / np.linalg.norm(X, axis=1, keepdims=True)
+    return X
+
+
+def log_r(X):
+    return References.choose(X, ones(len(X))).log_r
+
+
+# ---- growth ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 5])
+def test_the_count_grows_as_the_power_of_the_dimension(d):
+    growth = Growth.learn(log_r(background("box", 1500, d, 0)))
+    small = growth.levels < 30  # beyond, edges lower it
+    assert growth.delta[small, 2:4].mean() == pytest.approx(d, rel=0.15)
+
+
+def test_a_uniform_background_has_one_growth_and_a_sphere_of_unequal_axes_many():
+    one = Growth.learn(log_r(background("ball", 1000, 20, 0)))
+    many = Growth.learn(log_r(background("sphere", 1000, 20, 0)))
+    middle = (one.levels > 20) & (one.levels < 200)
+    assert one.kappa[middle].min() > 4 * many.kappa[middle].max()
+
+
+def test_more_points_in_a_ball_are_more_surprising_and_a_wider_ball_is_less():
+    near = log_r(background("ball", 600, 5, 1))
+    growth = Growth.learn(near)
+    rows = np.zeros(6, dtype=np.intp)
+    m = np.array([4, 6, 9, 13, 19, 28])
+    by_count = growth.surprise(near, rows, m, near[0, 4])
+    assert (np.diff(by_count) >= 0).all()
+    assert by_count[-1] > by_count[0] + 5
+    by_radius = growth.surprise(near, rows, np.full(6, 10), near[0, 10] + np.linspace(-1, 0, 6))
+    assert (np.diff(by_radius) <= 0).all()
+    assert by_radius[0] > by_radius[-1]
+
+
+def test_levels_start_and_end_where_they_should():
+    assert levels(2, 2).tolist() == [2]
+    assert levels(3, 2).tolist() == []
+    assert levels(2, 2000)[-1] > 1000
+
+
+# ---- background alone -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["ball", "box", "gaussian", "t5"])
+@pytest.mark.parametrize("d", [2, 5, 20, 100])
+def test_background_alone_has_no_cluster(kind, d):
+    found = [CRLM().fit(background(kind, 400, d, seed)).n_clusters_ > 0 for seed in range(8)]
+    # At alpha = 0.01 one of 8 runs has a cluster in 8 % of cases, two in 0.3 %.
+    assert sum(found) <= 1
+
+
+def test_background_that_looks_like_embeddings_has_no_cluster():
+    found = [CRLM().fit(background("sphere", 500, 100, seed)).n_clusters_ > 0 for seed in range(8)]
+    assert sum(found) <= 1
+
+
+def test_a_given_bandwidth_is_judged_too():
+    X = background("ball", 500, 5, 3)
+    for sigma in (0.05, 0.07, 0.1):
+        assert CRLM(sigma).fit(X).n_clusters_ == 0
+        assert CRLM(sigma, alpha=None).fit(X).n_clusters_ > 0
+
+
+def test_copies_of_a_row_are_told_and_are_no_cluster():
+    X = background("ball", 300, 5, 0)
+    X = np.vstack([X, np.repeat(X[:1], 20, axis=0)])
+    model = CRLM().fit(X)
+    assert model.n_clusters_ == 0
+    assert model.n_duplicates_ == 20
+    assert CRLM(0.01).fit(X).n_clusters_ == 0
+
+
+# ---- clusters -------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def toy():
+    truth = GMMUB.draw(k=3, d=20, sigmas=[1, 2, 3], weights=0.02, D=60, sigma_max=7, rng=0)
+    return truth.sample(1500, rng=1)
+
+
+def test_p_values_of_clusters_are_small_and_missing_without_a_test(toy):
+    X, truth = toy
+    model = CRLM(7.0).fit(X)
+    assert scores.f_measure(truth, model.labels_) == 1.0
+    assert (model.p_values_ < 1e-10).all()
+    assert np.isnan(CRLM(7.0, max_clusters=3, alpha=None).fit(X).p_values_).all()
+
+
+def test_a_smaller_alpha_never_finds_more():
+    rng = np.random.default_rng(0)
+    X = np.vstack([background("ball", 400, 3, 5), 0.02 * rng.normal(size=(7, 3))])
+    sigma = 0.03
+    found = [CRLM(sigma, alpha=a).fit(X).n_clusters_ for a in (1e-9, 1e-6, 1e-3, 0.05, 0.5)]
+    assert found == sorted(found)
+    assert found[0] < found[-1]
+
+
+def test_a_small_cluster_in_more_rows_than_are_measured_is_found():
+    rng = np.random.default_rng(0)
+    X = np.vstack([background("ball", 3 * MAX_REFERENCES, 20, 0), 0.01 * rng.normal(size=(15, 20))])
+    model = CRLM(0.03).fit(X)
+    assert np.flatnonzero(model.labels_ == 0).tolist() == list(range(len(X) - 15, len(X)))
+    assert model.p_values_[0] < 1e-6
+
+
+def test_rows_of_weight_zero_are_no_evidence():
+    X = np.vstack(
+        [background("ball", 300, 5, 0), 1e-3 * np.random.default_rng(1).normal(size=(9, 5))]
+    )
+    w = ones(len(X))
+    assert CRLM(1e-3).fit(X, sample_weight=w).n_clusters_ == 1
+    w[-9:-1] = 0
+    assert CRLM(1e-3).fit(X, sample_weight=w).n_clusters_ == 0
+
+
+def test_too_few_rows_to_learn_from_give_no_cluster_and_say_so():
+    X = np.array([[0.0], [0.01], [0.02], [5.0], [9.0]])
+    with pytest.warns(WeakEvidenceWarning):
+        assert CRLM().fit(X).n_clusters_ == 0
+    assert Background.learn(X, ones(5)).growth is None
+
+
+# ---- references -----------------------------------------------------------------------
+
+
+def test_references_follow_their_rows_when_those_are_shuffled_shifted_or_scaled():
+    X = np.round(background("gaussian", 2 * MAX_REFERENCES, 4, 0), 3)
+    X = X * 2.0**-10  # so that a shift by a whole number is exact
+    X = np.unique(np.round(X * 2.0**20) * 2.0**-20, axis=0)
+    chosen = {tuple(row) for row in X[References.choose(X, ones(len(X))).rows]}
+    order = np.random.default_rng(0).permutation(len(X))
+    shuffled = X[order][References.choose(X[order], ones(len(X))).rows]
+    assert {tuple(row) for row in shuffled} == chosen
+    far = X * 4.0 + 8.0
+    assert {tuple((row - 8.0) / 4.0) for row in far[References.choose(far, ones(len(X))).rows]} == (
+        chosen
+    )
+
+
+def test_distances_of_a_tight_group_far_out_keep_their_digits():
+    rng = np.random.default_rng(0)
+    X = np.vstack([1e6 + 1e-3 * rng.normal(size=(30, 5)), rng.normal(0, 1e6, (100, 5))])
+    found = References.choose(X, ones(len(X))).log_distances[:30, :30]
+    true = np.linalg.norm(X[:30, None] - X[None, :30], axis=2)
+    off = ~np.eye(30, dtype=bool)
+    assert np.exp(found[off]) == pytest.approx(true[off], rel=1e-6)
