@@ -122,7 +122,7 @@ def test_p_values_of_clusters_are_small_and_missing_without_a_test(toy):
 
 def test_a_smaller_alpha_never_finds_more():
     rng = np.random.default_rng(0)
-    X = np.vstack([background("ball", 400, 3, 5), 0.02 * rng.normal(size=(7, 3))])
+    X = np.vstack([background("ball", 400, 3, 5), 0.02 * rng.normal(size=(12, 3))])
     sigma = 0.03
     found = [CRLM(sigma, alpha=a).fit(X).n_clusters_ for a in (1e-9, 1e-6, 1e-3, 0.05, 0.5)]
     assert found == sorted(found)
