@@ -41,6 +41,7 @@ def find_clusters(
     sigma_max: float,
     weights: Weights,
     accept: Callable[[Ball], bool],
+    candidates: NDArray[np.intp] | None = None,
 ) -> Iterator[Cluster]:
     """Yield the clusters of Algorithm 2 (`alg:multclust`), best first.
 
@@ -48,9 +49,12 @@ def find_clusters(
     removed: its points may still belong to a later ball. (In d = 1 with sigma_max = 1 a
     coincident pair, of loss -8, comes before the triple {-1.9, 0, 1.9}, of loss -4.78. Whoever
     wants at least three points must not stop at the pair.)
+
+    `candidates` are the rows that may be centres, ascending; None for all. Who knows that
+    `accept` will refuse the others spares looking at them.
     """
     whole = np.issubdtype(weights.dtype, np.integer)
-    for ball in balls_by_loss(near, weights):
+    for ball in balls_by_loss(near, weights, candidates):
         if whole and ball.size == 1:
             return  # "if |C_j| = 1 break": what is left has no loss beyond its own -G
         if len(ball.members) == 1 and ball.size <= 1:
@@ -60,7 +64,9 @@ def find_clusters(
             yield Cluster(ball, *mean_shift_step(X, ball, sigma_max, weights))
 
 
-def balls_by_loss(near: Neighbourhood, weights: Weights) -> Iterator[Ball]:
+def balls_by_loss(
+    near: Neighbourhood, weights: Weights, candidates: NDArray[np.intp] | None = None
+) -> Iterator[Ball]:
     """Yield the ball of least loss, again and again; each row is a centre at most once.
 
     The caller may remove points between two balls. Removal only ever raises a loss, so an
@@ -68,7 +74,8 @@ def balls_by_loss(near: Neighbourhood, weights: Weights) -> Iterator[Ball]:
     when it comes up, and put back where it belongs.
     """
     # Two queues, merged: the losses as they were at first, and those that have changed since.
-    order = iter(np.argsort(near.L, kind="stable").tolist())  # lowest row among equals
+    rows = np.arange(len(near.L)) if candidates is None else candidates
+    order = iter(rows[np.argsort(near.L[rows], kind="stable")].tolist())  # lowest row among equals
     first = near.L.copy()
     changed: list[tuple[int, int]] = []
     row = next(order, None)

@@ -85,17 +85,21 @@ class References:
         """The same, each row sorted."""
         return np.sort(self.log_distances, axis=1)
 
-    def log_r_of(self, X: Floats, row: int) -> F64:
-        """Sorted log distances of one row to all references, -inf first; (1, n)."""
-        at = int(np.searchsorted(self.rows, row))
-        if at < len(self.rows) and self.rows[at] == row:
-            return self.log_r[at : at + 1]
-        point = np.ldexp(X[row : row + 1].astype(np.float64) - self.center, -self.exponent)
-        found = np.sort(self._log_distances(point), axis=1)
-        return np.concatenate([[[-np.inf]], found], axis=1)
+    def log_r_of(self, X: Floats, rows: NDArray[np.intp]) -> F64:
+        """Sorted log distances of some rows to all references, itself or -inf first."""
+        points = np.ldexp(X[rows].astype(np.float64) - self.center, -self.exponent)
+        log_D = self._log_distances(points)
+        at = np.minimum(np.searchsorted(self.rows, rows), len(self.rows) - 1)
+        own = self.rows[at] == rows
+        log_D[own, at[own]] = -np.inf
+        # The farthest makes room for the row itself where it is no reference.
+        log_D[np.flatnonzero(~own), log_D[~own].argmax(axis=1)] = -np.inf
+        return np.sort(log_D, axis=1)
 
     def _log_distances(self, A: F64) -> F64:
         """Log distances of some points to all references, in the units of the data."""
+        if len(A) == 1:  # sparing the overhead of a product
+            return self._logs(np.square(self.points - A).sum(axis=1)[None])
         out = np.empty((len(A), len(self.points)))
         sq_norm = np.square(self.points).sum(axis=1)
         with threadpool_limits(limits=1, user_api="blas"):
@@ -106,6 +110,10 @@ class References:
                 i, j = np.nonzero(sq < _CLOSE * scale)
                 sq[i, j] = sq_distances_of_pairs(A, i + start, self.points, j)
                 out[part] = sq
+        return self._logs(out)
+
+    def _logs(self, out: F64) -> F64:
+        """Logs of distances, in the units of the data, from squares of scaled ones."""
         # Two rows may differ by less than the scaling leaves of them.
         np.maximum(out, np.finfo(np.float64).tiny, out=out)
         np.log(out, out=out)

@@ -29,6 +29,7 @@ F64 = NDArray[np.float64]
 _MAX_ROUNDS = 12
 # Points of clusters are left out of the background, but never so many that nothing is left.
 _MIN_LEFT = 20
+_BLOCK = 512  # rows measured against the references at a time: 8 MB
 
 
 @dataclass(frozen=True)
@@ -78,15 +79,20 @@ class Background:
         assert best is not None
         return cls(references, growth, best)
 
-    def log_p(self, X: Floats, row: int, m: int, log_R: float) -> float:
-        """Log p-value of the ball around a row with `m` other points."""
-        # Two points cannot be told from chance: any point has a nearest neighbour.
-        if self.growth is None or m < 2:
-            return 0.0
+    def log_p(self, log_r: F64, m: NDArray[np.intp], log_R: float, worth: float = 0.0) -> F64:
+        """Log p-values of balls with `m` points beside their centres.
+
+        `log_r` are the sorted log distances of the centres to the references; p-values beyond
+        ``exp(-worth)`` are not looked at closely.
+        """
+        if self.growth is None:
+            return np.zeros(len(m))
         references = self.references
-        log_r = references.log_r_of(X, row)
-        surprise = self.growth.surprise(log_r, np.array([0]), np.array([m]), log_R, references.w)
-        return min(math.log(references.n_points) - float(surprise[0]), 0.0)
+        log_n = math.log(references.n_points)
+        rows = np.arange(len(m))
+        surprise = self.growth.surprise(log_r, rows, m, log_R, references.w, log_n + worth)
+        # Two points cannot be told from chance: any point has a nearest neighbour.
+        return np.where(m >= 2, np.minimum(log_n - surprise, 0.0), 0.0)
 
 
 class Judge:
@@ -99,14 +105,33 @@ class Judge:
 
     def __call__(self, ball: Ball) -> bool:
         """Whether the ball is more than chance."""
-        i, distinct = ball.center_index, self._background.references.distinct
-        m = int(distinct[ball.members].sum()) - 1
-        self._log_p[i] = self._background.log_p(self._X, i, m, self._log_R)
+        i, references = ball.center_index, self._background.references
+        m = np.array([int(references.distinct[ball.members].sum()) - 1])
+        log_r = references.log_r_of(self._X, np.array([i]))
+        self._log_p[i] = float(self._background.log_p(log_r, m, self._log_R)[0])
         return self._log_p[i] <= self._log_alpha
 
     def p_value(self, ball: Ball) -> float:
         """P-value of a ball that was judged."""
         return math.exp(self._log_p[ball.center_index])
+
+    def candidates(self, rows: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Those rows whose balls may be more than chance.
+
+        Judged without looking for the ball: by as many points as the references inside it can
+        possibly stand for. A search that does not store its pairs is so spared most balls.
+        """
+        blocks = [rows[at : at + _BLOCK] for at in range(0, len(rows), _BLOCK)]
+        none = np.zeros(0, dtype=np.intp)
+        return np.concatenate([none, *(block[self._may_pass(block)] for block in blocks)])
+
+    def _may_pass(self, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
+        log_r = self._background.references.log_r_of(self._X, rows)
+        inside = (log_r < self._log_R).sum(axis=1) - 1
+        most = self._background.references.w * (inside + 4.0 * np.sqrt(inside) + 6.0)
+        m = np.ceil(most).astype(np.intp)
+        log_p = self._background.log_p(log_r, m, self._log_R, worth=-self._log_alpha)
+        return log_p <= self._log_alpha
 
 
 def _most_surprising(growth: Growth, log_r: F64, worth: float) -> tuple[F64, NDArray[np.intp]]:

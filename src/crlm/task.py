@@ -9,6 +9,8 @@ from functools import cached_property
 from itertools import islice
 from typing import Literal, NamedTuple
 
+import numpy as np
+
 from crlm.greedy import Ball, Cluster, find_clusters
 from crlm.histogram import read_histogram
 from crlm.loss import G_PAPER, sq_cutoff
@@ -65,14 +67,15 @@ class Task:
 
     def clusters(self, near: Neighbourhood, sigma_max: float) -> list[Judged]:
         """Clusters of Algorithm 2 that are large enough and more than chance."""
-        judge = None
+        judge = candidates = None
         if self.alpha is not None:
             judge = Judge(self.X, self.background, self.radius(sigma_max), self.alpha)
+            candidates = judge.candidates(np.flatnonzero(near.alone > near.L))
 
         def accept(ball: Ball) -> bool:
             return ball.size >= self.min_size and (judge is None or judge(ball))
 
-        found = find_clusters(self.X, near, sigma_max, self.weights, accept)
+        found = find_clusters(self.X, near, sigma_max, self.weights, accept, candidates)
         return [
             Judged(cluster, math.nan if judge is None else judge.p_value(cluster.ball))
             for cluster in islice(found, self.k)

@@ -16,6 +16,7 @@ class Neighbourhood(Protocol):
     """What `crlm.greedy` needs to know of a data set; points already taken do not count."""
 
     L: NDArray[np.int64]  # (n,) loss of each row as a centre, in quanta, kept up to date
+    alone: NDArray[np.int64]  # (n,) the part of it that a row has from itself
     alive: NDArray[np.bool_]  # (n,) rows that belong to no cluster yet
 
     def ball(self, i: int) -> NDArray[np.intp]:
@@ -55,7 +56,8 @@ class StoredGraph:
         self._place[self._order] = np.arange(n)
         self._weights = weights[self._order]  # by place
         self.alive = np.ones(n, dtype=bool)
-        self.L = weigh(fixed_point(np.full(n, -G)), weights)  # each row lies in its own ball
+        self.alone = weigh(fixed_point(np.full(n, -G)), weights)  # each row lies in its own ball
+        self.L = self.alone.copy()
         for half in self._halves:
             self._add_up(half)
 

@@ -54,8 +54,8 @@ class StreamedGraph:
             self._losses = SparseLosses(blocks, sigma_max, G, weights)
         n = len(X)
         self.alive = np.ones(n, dtype=bool)
-        self.L = weigh(fixed_point(np.full(n, -G)), weights)  # each row lies in its own ball
-        self.L += self._sum(self._losses.all_parts(), progress)
+        self.alone = weigh(fixed_point(np.full(n, -G)), weights)  # each row lies in its own ball
+        self.L = self.alone + self._sum(self._losses.all_parts(), progress)
 
     def ball(self, i: int) -> NDArray[np.intp]:
         """Rows alive in the open ball around row `i`, ascending, with `i` itself."""
