@@ -40,7 +40,7 @@ def evidence(estimate: SigmaEstimate, scale: float = 1.0) -> str:
 def listed(values: list[float]) -> str:
     """Numbers in a row, the first few of many.
 
-    >>> listed([1.0, 3.0]), listed([float(i) for i in range(1, 11)])[-20:]
+    >>> listed([1.0, 3.0]), listed([float(i) for i in range(1, 11)])[-18:]
     ('1.00, 3.00', '7.00, 8.00, 2 more')
     """
     names = [number(value) for value in values[:MAX_NAMED]]
