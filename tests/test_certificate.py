@@ -187,7 +187,7 @@ def test_fits_without_cluster_or_background_have_certificates():
 
 def test_many_clusters_keep_only_the_smallest_distance():
     X = np.repeat(np.arange(120.0) * 10, 2)[:, None] + np.tile([0.0, 0.1], 120)[:, None]
-    certificate = CRLM(0.2).fit(X).certificate_
+    certificate = CRLM(0.2, alpha=None).fit(X).certificate_
     assert certificate.k == 120
     assert certificate.gaps.shape == ()
     assert Certificate.from_dict(certificate.to_dict()).verify(X)

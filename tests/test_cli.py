@@ -25,7 +25,7 @@ from crlm.cli import clusters, main
 from crlm.cli.common import number
 from crlm.errors import CRLMError, MissingExtraError, WeakEvidenceWarning
 
-COMMANDS = ("bench", "check", "demo", "fit", "info", "sample")
+COMMANDS = ("bench", "check", "demo", "fit", "info", "sample", "sigma")
 
 
 @pytest.fixture(scope="module")
@@ -134,7 +134,7 @@ def test_fit_prints_a_table_and_what_to_do_next(run):
     assert code == 0
     assert "toy.npy  800 × 30 float64" in out
     assert "evidence: clear" in out
-    assert "  #  size      σ\u0302  loss  nearest other centre (÷√2d)\n" in out
+    assert "  #  size      σ\u0302       p  loss  nearest other centre (÷√2d)\n" in out
     assert "  background  734 rows (91.8 %)  — expected: CRLM leaves noise unassigned\n" in out
     assert err == "Next:  crlm fit toy.npy -o labels.csv\n"
 
@@ -181,6 +181,13 @@ def test_fit_json_is_one_object_with_everything(run, toy):
     assert [c["sigma"] for c in record["clusters"]] == model.sigmas_.tolist()
     assert [c["loss"] for c in record["clusters"]] == model.losses_.tolist()
     assert [c["weight"] for c in record["clusters"]] == model.weights_.tolist()
+    assert [c["p_value"] for c in record["clusters"]] == model.p_values_.tolist()
+    assert (record["alpha"], record["p_values"]) == (0.01, model.p_values_.tolist())
+    assert record["n_duplicates"] == 0
+    estimate = record["sigma_estimate"]
+    for name in ("suggested", "evidence", "peaks", "gap", "score", "alternatives"):
+        assert estimate[name] == getattr(model.sigma_estimate_, name)
+    assert estimate["plateau"] == list(model.sigma_estimate_.plateau)
     assert record["background"] + sum(model.cluster_sizes_) == 800
     assert record["files"] == ["a.csv", "b.parquet"]
 
@@ -190,6 +197,10 @@ def test_fit_json_has_null_for_what_is_not_a_number(run):
     record = json.loads(out, parse_constant=pytest.fail)
     assert record["clusters"][0]["separation"] is None
     assert record["evidence"] is None
+    assert record["sigma_estimate"] is None
+    _, out, _ = run("fit", "toy.npy", "--json", "-s", 5, "--alpha", "none")
+    record = json.loads(out, parse_constant=pytest.fail)
+    assert (record["alpha"], record["p_values"]) == (None, [None, None])
 
 
 def test_fit_to_stdout_keeps_the_talk_on_stderr(run):
@@ -250,14 +261,15 @@ def test_any_number_of_clusters_may_be_asked_for(run):
 
 def test_background_is_expected_only_beside_clusters(run):
     np.save("pair.npy", [[0.0], [0.1], [50.0]])
-    assert "  background  1 row (33.3 %)  — expected: CRLM" in run("fit", "pair.npy", "-s", 1)[1]
-    assert "  background  0 rows (0.0 %)\n" in run("fit", "pair.npy", "-s", 99)[1]
-    assert "  background  3 rows (100.0 %)\n" in run("fit", "pair.npy", "-s", 0.01)[1]
+    line = ["fit", "pair.npy", "--alpha", "none", "-s"]
+    assert "  background  1 row (33.3 %)  — expected: CRLM" in run(*line, 1)[1]
+    assert "  background  0 rows (0.0 %)\n" in run(*line, 99)[1]
+    assert "  background  3 rows (100.0 %)\n" in run(*line, 0.01)[1]
 
 
 def test_sizes_have_thousands_separators(run):
     np.save("many.npy", np.append(np.tile([0.0, 0.1], 1000), [900.0])[:, None])
-    assert "  0  2,000  " in run("fit", "many.npy", "-s", 1)[1]
+    assert "  0  2,000  " in run("fit", "many.npy", "-s", 1, "--alpha", "none")[1]
 
 
 @pytest.mark.parametrize("given", [["-s", "0.01"], ["-s0.01"], ["--sigma-max", "0.01"]])
@@ -265,6 +277,77 @@ def test_after_no_cluster_a_wider_bandwidth_is_next(run, given):
     _, _, err = run("fit", *given, "toy.npy", "-k", "3")
     assert err.endswith("Next:  crlm fit toy.npy -k 3 --sigma-max 0.02\n")
     assert "labels" not in err
+
+
+def test_balls_are_tested_unless_alpha_is_none(run, toy):
+    for alpha, word in ((None, "none"), (0.3, "0.3")):
+        run("fit", "toy.npy", "-q", "-s", "9", "--alpha", word, "-o", "l.npy", "--force")
+        expected = crlm.CRLM(9, alpha=alpha).fit(toy[0]).labels_
+        np.testing.assert_array_equal(np.load("l.npy"), expected)
+
+
+def test_table_has_p_values_of_what_was_tested(run):
+    tested = run("fit", "toy.npy", "-s", "5")[1].splitlines()[4]
+    assert tested.split()[3] == "<1e-16"
+    not_tested = run("fit", "toy.npy", "-s", "5", "--alpha", "none")[1].splitlines()[4]
+    assert not_tested.split()[3] == "-"
+
+
+def test_bandwidth_is_said_with_its_rule_its_evidence_and_its_limits(run, toy):
+    def line(*argv):
+        return run("fit", *argv)[1].splitlines()[1]
+
+    estimate = crlm.CRLM().fit(toy[0]).sigma_estimate_
+    low, high = map(number, estimate.plateau)
+    assert f"(from the data; evidence: clear, as good from {low} to {high}; peaks" in line(
+        "toy.npy"
+    )
+    assert "(by the paper's histogram; evidence: clear; peaks" in line("toy.npy", "-s", "histogram")
+    assert line("toy.npy", "-s", 5) == "σ_max 5.00  (as given)"
+    # Limits are in units of the bandwidth used, which is smaller where the ball is deeper.
+    low, high = (number(end * 2 / 3) for end in estimate.plateau)
+    assert f"as good from {low} to {high}" in line("toy.npy", "-G", 9)
+    np.save("noise.npy", NOISE)
+    assert line("noise.npy").endswith("(a guess from the data; evidence: weak)")
+
+
+def test_copies_are_counted(run, toy):
+    np.save("copies.npy", np.vstack([toy[0], toy[0][:5]]))
+    words = "  copies      5 rows are exact copies of an earlier row"
+    assert f"{words}; the test counts them once\n" in run("fit", "copies.npy")[1]
+    assert f"{words}\n" in run("fit", "copies.npy", "--alpha", "none")[1]
+    assert json.loads(run("fit", "copies.npy", "--json")[1])["n_duplicates"] == 5
+    assert "copies" not in run("fit", "toy.npy")[1]
+
+
+NOISE = np.random.default_rng(0).normal(size=(400, 8))
+
+
+@pytest.mark.parametrize(
+    ("flags", "words", "after"),
+    [
+        ([], "Nothing differs from background alone at alpha = 0.01.", "--alpha none"),
+        (["--alpha", "0.001"], "from background alone at alpha = 0.001.", "--alpha none"),
+        (["-s", "0.01"], "With σ_max 0.0100 nothing differs from", "--sigma-max 0.02"),
+        (["-s", "100"], "try another --sigma-max (auto looks at all)", "--sigma-max auto"),
+        (["-s", "histogram"], "try another --sigma-max", "--sigma-max auto"),
+        (["--alpha", "none", "-s", "0.01"], "try a larger --sigma-max or", "--sigma-max 0.02"),
+    ],
+)
+def test_after_no_cluster_come_the_reason_and_a_way_out(run, flags, words, after):
+    np.save("noise.npy", NOISE)
+    code, out, err = run("fit", "noise.npy", *flags)
+    assert (code, "  no cluster\n" in out) == (0, True)
+    assert "warning: no cluster found: every row is background. " in err
+    assert words in err
+    assert err.splitlines()[-1].endswith(after)
+    assert err.splitlines()[-1].count("--alpha") <= 1
+
+
+def test_clusters_that_are_too_small_are_not_called_background(run):
+    _, _, err = run("fit", "toy.npy", "-m", "100")
+    assert "What differs from background alone at alpha = 0.01 has fewer than 100 rows." in err
+    assert err.endswith("Next:  crlm fit toy.npy\n")
 
 
 def test_next_names_files_that_are_free(run):
@@ -348,9 +431,9 @@ def test_header_is_what_one_says_it_is(run):
 def test_many_clusters_are_cut_in_the_table_but_not_in_json(run):
     points = np.repeat(np.arange(25.0) * 100, 3)[:, None] + np.tile([0, 0.1, 0.2], 25)[:, None]
     np.save("many.npy", points)
-    _, out, _ = run("fit", "many.npy", "-s", "1")
+    _, out, _ = run("fit", "many.npy", "-s", "1", "--alpha", "none")
     assert "... and 5 more (all of them: --json)" in out
-    _, out, _ = run("fit", "many.npy", "-s", "1", "--json")
+    _, out, _ = run("fit", "many.npy", "-s", "1", "--alpha", "none", "--json")
     assert len(json.loads(out)["clusters"]) == 25
 
 
@@ -364,7 +447,7 @@ def test_no_cluster_is_a_warning_and_an_error_only_on_demand(run):
 
 
 def test_cluster_of_most_rows_is_a_warning(run):
-    _, _, err = run("fit", "toy.npy", "-s", "200")
+    _, _, err = run("fit", "toy.npy", "-s", "200", "--alpha", "none")
     assert "warning: cluster 0 holds 100 % of rows. σ_max is probably too large; " in err
 
 
@@ -434,13 +517,20 @@ ERRORS = {
     "unknown command": ("ft", 2, "No such command 'ft'. Did you mean 'fit'? Try 'crlm --help'."),
     "unknown flag": ("fit toy.npy --sigmax 1", 2, "No such option '--sigmax'"),
     "no data": ("fit", 2, "Missing argument 'DATA'. Try 'crlm fit --help'."),
-    "sigma text": ("fit toy.npy -s x", 2, "'x' is neither 'auto' nor a number."),
+    "sigma text": ("fit toy.npy -s x", 2, "'x' is not 'auto', 'histogram' or a number."),
     "sigma": (
         "fit toy.npy -s -1",
         2,
-        "--sigma-max must be a positive number (1e-150 to 1e150) or 'auto', got -1.0",
+        "--sigma-max must be a positive number (1e-150 to 1e150), 'auto' or 'histogram', got -1.0",
     ),
     "sigma nan": ("fit toy.npy -s nan", 2, "--sigma-max must be a positive number"),
+    "G text": ("fit toy.npy -G x", 2, "'x' is neither 'auto' nor a number."),
+    "alpha": (
+        "fit toy.npy --alpha 1",
+        2,
+        "--alpha must be a number between 0 and 1, or none for no test, got 1.0.",
+    ),
+    "alpha text": ("fit toy.npy --alpha no", 2, "'no' is neither 'none' nor a number."),
     "G": ("fit toy.npy -G 1", 2, "G must be a number greater than 1"),
     "k": (
         "fit toy.npy -k 0",

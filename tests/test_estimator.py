@@ -306,7 +306,8 @@ def test_text_repr_says_what_was_found(fitted):
     first, header, *rows = repr(fitted).splitlines()
     assert first.startswith("CRLM(sigma_max=7.0): 3 clusters, ")
     assert "of 1,500 rows" in first
-    assert header.split() == ["#", "size", "sigma", "loss"]
+    assert header.split() == ["#", "size", "sigma", "p", "loss"]
+    assert [row.split()[3] for row in rows] == ["<1e-16"] * 3
     assert [int(row.split()[1]) for row in rows] == fitted.cluster_sizes_.tolist()
     assert repr(CRLM(7.0)) == "CRLM(sigma_max=7.0)"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,8 @@ if TYPE_CHECKING:
     from crlm.estimator import CRLM
 
 _MAX_ROWS = 10
-_COLUMNS = ("#", "size", "sigma", "loss")
+_COLUMNS = ("#", "size", "sigma", "p", "loss")
+_LEAST_P = 1e-16
 
 
 def text(settings: str, model: CRLM) -> str:
@@ -60,11 +62,24 @@ def headline(model: CRLM) -> str:
     return ", ".join(words)
 
 
+def p_value(p: float) -> str:
+    """Chance in as few digits as matter; a dash when there was no test.
+
+    >>> p_value(0.0), p_value(3.21e-9), p_value(0.00204), p_value(float("nan"))
+    ('<1e-16', '3e-09', '0.002', '-')
+    """
+    if math.isnan(p):
+        return "-"
+    if p < _LEAST_P:
+        return f"<{_LEAST_P:.0e}"
+    return f"{p:.0e}" if p < 1e-4 else f"{p:.2g}"
+
+
 def _rows(model: CRLM) -> list[tuple[str, ...]]:
-    columns = zip(model.cluster_sizes_, model.sigmas_, model.losses_, strict=True)
+    columns = zip(model.cluster_sizes_, model.sigmas_, model.p_values_, model.losses_, strict=True)
     rows: list[tuple[str, ...]] = [
-        (str(j), f"{size:,}", f"{sigma:.4g}", f"{loss:,.4g}")
-        for j, (size, sigma, loss) in enumerate(columns)
+        (str(j), f"{size:,}", f"{sigma:.4g}", p_value(p), f"{loss:,.4g}")
+        for j, (size, sigma, p, loss) in enumerate(columns)
     ]
     return rows[:_MAX_ROWS]
 

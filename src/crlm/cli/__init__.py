@@ -30,12 +30,14 @@ from crlm.cli.demo import demo
 from crlm.cli.fit import fit
 from crlm.cli.info import info
 from crlm.cli.sample import sample
+from crlm.cli.sigma import sigma
 
 __all__ = ["main"]
 
 EPILOG = """\b
 Start here:
   crlm demo
+  crlm sigma data.npy
   crlm fit data.npy -o labels.csv
 
 Nothing leaves this machine.
@@ -69,7 +71,7 @@ def root(ctx: click.Context) -> int:
     return 0
 
 
-for _command in (demo, fit, check, sample, info, bench):
+for _command in (demo, sigma, fit, check, sample, info, bench):
     root.add_command(_command)
 
 

@@ -6,6 +6,8 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from crlm.cli.common import aligned, count, number
+from crlm.cli.estimates import evidence, listed
+from crlm.summary import p_value
 
 if TYPE_CHECKING:
     import numpy as np
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
     from crlm import CRLM
 
 MAX_LINES = 20
-_HEAD = ("#", "size", "σ\u0302", "loss", "nearest other centre (÷√2d)")
+_HEAD = ("#", "size", "σ\u0302", "p", "loss", "nearest other centre (÷√2d)")
 
 
 def summary(model: CRLM, n_dropped: int = 0, *, err: bool = False) -> list[str]:
@@ -29,9 +31,11 @@ def bandwidth(model: CRLM) -> str:
     used = f"σ_max {number(model.sigma_max_)}"
     if estimate is None:
         return f"{used}  (as given)"
-    peaks = ", ".join(number(peak) for peak in estimate.peaks)
-    seen = f"; peaks at {peaks}" if peaks else ""
-    return f"{used}  (from the data; evidence: {estimate.evidence}{seen})"
+    guess = "a guess " if estimate.evidence == "weak" else ""
+    source = "by the paper's histogram" if model.sigma_max == "histogram" else "from the data"
+    sure = evidence(estimate, model.sigma_max_ / estimate.suggested)
+    seen = f"; peaks at {listed(estimate.peaks)}" if estimate.peaks else ""
+    return f"{used}  ({guess}{source}; evidence: {sure}{seen})"
 
 
 def cluster_table(model: CRLM, limit: int = MAX_LINES, *, err: bool = False) -> list[str]:
@@ -44,6 +48,7 @@ def cluster_table(model: CRLM, limit: int = MAX_LINES, *, err: bool = False) -> 
             f"{j:,}",
             f"{model.cluster_sizes_[j]:,}",
             number(model.sigmas_[j]),
+            p_value(model.p_values_[j]),
             number(model.losses_[j]),
             number(near[j]),
         )
@@ -78,6 +83,11 @@ def background(model: CRLM, n_dropped: int = 0) -> list[str]:
     rows = n - int((model.labels_ >= 0).sum())
     expected = "  — expected: CRLM leaves noise unassigned" if rows and model.n_clusters_ else ""
     lines = [f"background  {count(rows, 'row')} ({100 * rows / n:.1f} %){expected}"]
+    if model.n_duplicates_:
+        once = "" if model.alpha is None else "; the test counts them once"
+        are = "is an exact copy" if model.n_duplicates_ == 1 else "are exact copies"
+        rows_in_words = count(model.n_duplicates_, "row")
+        lines.append(f"copies      {rows_in_words} {are} of an earlier row{once}")
     if n_dropped:
         why = "NaN, inf or only zeros" if model.metric == "cosine" else "NaN or inf"
         lines.append(f"dropped     {count(n_dropped, 'row')} with {why} (label −1)")
@@ -88,10 +98,7 @@ def doubts(model: CRLM) -> list[str]:
     """Warn of what a careful reader of the result should know."""
     n = len(model.labels_)
     if model.n_clusters_ == 0:
-        return [
-            "no cluster found: every row is background. If you expect some, try a larger "
-            "--sigma-max or a smaller --min-cluster-size."
-        ]
+        return [f"no cluster found: every row is background. {why_nothing(model)}"]
     largest = int(model.cluster_sizes_.argmax())
     share = model.cluster_sizes_[largest] / n
     if share <= 0.5:
@@ -102,6 +109,37 @@ def doubts(model: CRLM) -> list[str]:
     ]
 
 
+def why_nothing(model: CRLM) -> str:
+    """Why there is no cluster, and what to try."""
+    if model.alpha is None:
+        return "If you expect some, try a larger --sigma-max or a smaller --min-cluster-size."
+    level = f"at alpha = {model.alpha:g}"
+    if is_too_small(model):
+        return (
+            f"What differs from background alone {level} has fewer than "
+            f"{count(model.min_cluster_size, 'row')}. Try a smaller --min-cluster-size."
+        )
+    ways = "a larger --alpha for less certain clusters, or --alpha none to see every ball."
+    if model.sigma_max == "auto":
+        return f"Nothing differs from background alone {level}. If you expect some, try {ways}"
+    return (
+        f"With σ_max {number(model.sigma_max_)} nothing differs from background alone {level}. "
+        f"If you expect some, try another --sigma-max (auto looks at all), {ways}"
+    )
+
+
+def is_too_small(model: CRLM) -> bool:
+    """Whether there are significant clusters, but none with as many rows as asked for."""
+    estimate = model.sigma_estimate_
+    seen = estimate is not None and estimate.evidence != "weak" and model.sigma_max == "auto"
+    return bool(seen and model.min_cluster_size > 2)
+
+
+def holds_everything(model: CRLM) -> bool:
+    """Whether a ball is as wide as the data, so that a wider one shows nothing new."""
+    return bool(model.radius_ >= model.certificate_.D * math.sqrt(model.n_features_in_))
+
+
 def records(model: CRLM) -> list[dict[str, Any]]:
     """Every cluster as plain numbers, for JSON."""
     near = separations(model.cluster_centers_, model.cluster_centers_)
@@ -110,6 +148,7 @@ def records(model: CRLM) -> list[dict[str, Any]]:
             "label": j,
             "size": int(model.cluster_sizes_[j]),
             "sigma": float(model.sigmas_[j]),
+            "p_value": float(model.p_values_[j]),
             "loss": float(model.losses_[j]),
             "weight": float(model.weights_[j]),
             "separation": near[j],

@@ -54,6 +54,8 @@ _FLAGS = {
     r"\bsigma_max\b": "--sigma-max",
     r"\bmax_clusters\b": "--max-clusters",
     r"\bmin_cluster_size\b": "--min-cluster-size",
+    r"\balpha must be\b": "--alpha must be",
+    r"\bNone for no test\b": "none for no test",
     r"\bNone takes\b": "Leave it out to take",
     r"\bNone or -1 uses\b": "Leave it out to use",
 }
@@ -69,6 +71,10 @@ _PLAIN = str.maketrans(
         "–": "-",
         "—": "-",
         "×": "x",
+        **dict.fromkeys("▁▂▃", "."),
+        **dict.fromkeys("▄▅▆▇", ":"),
+        "█": "#",
+        "▲": "^",
     }
 )
 
@@ -200,6 +206,32 @@ def auto_or_float(value: str | float) -> float | str:
         raise click.BadParameter(msg) from None
 
 
+def bandwidth(value: str | float) -> float | str:
+    """Read a number or the name of a rule that chooses one."""
+    if value in ("auto", "histogram"):
+        return str(value)
+    try:
+        return float(value)
+    except ValueError:
+        msg = f"{value!r} is not 'auto', 'histogram' or a number."
+        raise click.BadParameter(msg) from None
+
+
+def none_or_float(value: str | float | None) -> float | None:
+    """Read the word none or a number.
+
+    >>> none_or_float("none"), none_or_float("0.05")
+    (None, 0.05)
+    """
+    if value is None or value == "none":
+        return None
+    try:
+        return float(value)
+    except ValueError:
+        msg = f"{value!r} is neither 'none' nor a number."
+        raise click.BadParameter(msg) from None
+
+
 def comma_list(value: str | list[str]) -> list[str]:
     """Split at commas.
 
@@ -255,6 +287,36 @@ def table_options(command: Command) -> Command:
         "has a word, or counts 0,1,2,...]",
     )
     return key(columns(header(command)))
+
+
+def alpha_option(command: Command) -> Command:
+    """Add --alpha, the level of the test for clusters."""
+    return click.option(
+        "--alpha",
+        type=none_or_float,
+        metavar="FLOAT|none",
+        default="0.01",
+        show_default=True,
+        help="Chance of reporting any cluster where there is only background. none is no test: "
+        "every ball counts.",
+    )(command)
+
+
+def without_option(argv: Sequence[str], *names: str) -> list[str]:
+    """Command line without this option, short or long, and its value.
+
+    >>> without_option(["fit", "-s", "1", "x.npy", "--sigma-max=2", "-q"], "-s", "--sigma-max")
+    ['fit', 'x.npy', '-q']
+    """
+    left, is_value = [], False
+    for word in argv:
+        joined = any(
+            word.startswith(f"{name}=" if name.startswith("--") else name) for name in names
+        )
+        if not is_value and not joined and word not in names:
+            left.append(word)
+        is_value = not is_value and word in names
+    return left
 
 
 def check_outputs(

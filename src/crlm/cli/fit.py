@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 import sys
 from dataclasses import dataclass
@@ -11,23 +10,25 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from crlm.cli.clusters import doubts, records, summary
+from crlm.cli.clusters import doubts, holds_everything, is_too_small, records, summary
 from crlm.cli.common import (
     NO_CLUSTER,
     FilePath,
     Session,
+    alpha_option,
     auto_or_float,
+    bandwidth,
     check_outputs,
-    count,
     debug_option,
     engine_log,
     free_name,
     say,
     say_json,
-    table_options,
+    without_option,
 )
+from crlm.cli.estimates import estimate_record
 from crlm.cli.progress import progress_bar
-from crlm.errors import InputError
+from crlm.cli.reading import Rows, read_rows, rows_options
 from crlm.labels import BACKGROUND
 
 if TYPE_CHECKING:
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from crlm import CRLM
-    from crlm.tables import Table
 
 STDOUT = Path("-")
 
@@ -45,6 +45,7 @@ Examples:
   crlm fit embeddings.npy -o labels.csv
   crlm fit rows.csv --columns x,y,z --sigma-max 2.5 -m 10
   crlm fit crops.parquet --columns clip --metric cosine --json
+  crlm fit embeddings.npy --sigma-max 2.5 --alpha none    (the paper's rule alone)
   crlm fit embeddings.npy -q -o - | cut -d, -f2 | sort -n | uniq -c
 
 \b
@@ -59,9 +60,10 @@ class FitOptions:
     """The command line of ``crlm fit``, one field for each flag."""
 
     data: Path
-    sigma_max: float | Literal["auto"]
+    sigma_max: float | Literal["auto", "histogram"]
     max_clusters: int | None
     min_cluster_size: int
+    alpha: float | None
     G: float | Literal["auto"]
     metric: Literal["euclidean", "cosine"]
     key: str | None
@@ -94,12 +96,13 @@ class FitOptions:
 @click.option(
     "-s",
     "--sigma-max",
-    type=auto_or_float,
-    metavar="auto|FLOAT",
+    type=bandwidth,
+    metavar="auto|histogram|FLOAT",
     default="auto",
     show_default=True,
     help="Bandwidth, in the units of the data: a little over twice the spread per coordinate of "
-    "the widest cluster. auto reads it from the distances.",
+    "the widest cluster. auto takes the one at which significant clusters hold most rows, "
+    "histogram the paper's: a little over twice the largest peak of the shortest distances.",
 )
 @click.option(
     "-k", "--max-clusters", type=int, help="Stop after this many clusters.  [default: no limit]"
@@ -122,19 +125,8 @@ class FitOptions:
     show_default=True,
     help="Depth of the loss, above 1; a ball has radius sigma_max * sqrt(d * G).",
 )
-@click.option(
-    "--metric",
-    type=click.Choice(["euclidean", "cosine"]),
-    default="euclidean",
-    show_default=True,
-    help="cosine divides each row by its length first.",
-)
-@table_options
-@click.option(
-    "--drop-invalid",
-    is_flag=True,
-    help="Leave out rows with NaN or inf, and for cosine those of only zeros; their label is -1.",
-)
+@alpha_option
+@rows_options
 @click.option(
     "--memory",
     metavar="SIZE",
@@ -175,50 +167,22 @@ def run(options: FitOptions, session: Session) -> int:
         raise click.UsageError(msg)
     check_outputs(options.files, options.force, source=options.data)
 
-    from crlm.tables import read_table
-
-    table = read_table(
-        options.data, key=options.key, columns=options.columns, header=options.header
+    rows = read_rows(
+        options.data,
+        key=options.key,
+        columns=options.columns,
+        header=options.header,
+        metric=options.metric,
+        drop_invalid=options.drop_invalid,
+        quiet=options.quiet,
     )
-    if not options.quiet:
-        for note in table.notes:
-            say(f"note: {note}", err=True)
-    valid = valid_rows(table, options)
-    model = fit_model(table, valid, options)
-    write_outputs(full_labels(model, valid), options)
-    tell(model, table, options, session)
+    model = fit_model(rows, options)
+    write_outputs(full_labels(model, rows.valid), options)
+    tell(model, rows, options, session)
     return NO_CLUSTER if options.fail_if_empty and model.n_clusters_ == 0 else 0
 
 
-def valid_rows(table: Table, options: FitOptions) -> NDArray[np.bool_] | None:
-    """Mask of the rows that can be used, or None when all can."""
-    import numpy as np
-
-    from crlm.tables import invalid_rows, zero_rows
-
-    bad = invalid_rows(table.X)
-    zero = zero_rows(table.X) if options.metric == "cosine" else bad[:0]
-    valid = np.ones(len(table.X), dtype=np.bool_)
-    valid[bad] = valid[zero] = False
-    if valid.all():
-        return None
-    if not options.drop_invalid:
-        some, what = (bad, "with NaN or inf") if len(bad) else (zero, "of only zeros")
-        first = ", ".join(map(str, some[:3]))
-        why = "" if len(bad) else " --metric cosine needs a direction, and zeros have none."
-        msg = (
-            f"{table.source} has {count(len(some), 'row')} {what} (first: {first}).{why} "
-            "Drop them with --drop-invalid"
-        )
-        raise InputError(msg)
-    if not valid.any():
-        what = "NaN, inf or only zeros" if len(zero) else "NaN or inf"
-        msg = f"{table.source}: every one of the {len(valid):,} rows has {what}."
-        raise InputError(msg)
-    return valid
-
-
-def fit_model(table: Table, valid: NDArray[np.bool_] | None, options: FitOptions) -> CRLM:
+def fit_model(rows: Rows, options: FitOptions) -> CRLM:
     """Fit the valid rows with the options' parameters and a progress bar."""
     from crlm import CRLM
 
@@ -228,26 +192,15 @@ def fit_model(table: Table, valid: NDArray[np.bool_] | None, options: FitOptions
             options.sigma_max,
             max_clusters=options.max_clusters,
             min_cluster_size=options.min_cluster_size,
+            alpha=options.alpha,
             G=options.G,
             metric=options.metric,
             memory_limit=options.memory,
             n_jobs=options.threads,
             progress=progress,
         )
-        try:
-            return model.fit(table.X if valid is None else table.X[valid])
-        except InputError as error:
-            raise InputError(_about_file(str(error), table.source, valid)) from error
-
-
-def _about_file(message: str, source: str, valid: NDArray[np.bool_] | None) -> str:
-    """Message of the estimator about its X as one about the file and the rows of the file."""
-    if message.startswith("X "):
-        message = source + message[1:]
-    if valid is None:
-        return message
-    rows = valid.nonzero()[0]
-    return re.sub(r"\(row (\d+)\)", lambda match: f"(row {rows[int(match[1])]})", message)
+        with rows.named_in_errors():
+            return model.fit(rows.X)
 
 
 def full_labels(model: CRLM, valid: NDArray[np.bool_] | None) -> NDArray[np.int64]:
@@ -274,46 +227,38 @@ def write_outputs(labels: NDArray[np.int64], options: FitOptions) -> None:
         stdout.flush()
 
 
-def tell(model: CRLM, table: Table, options: FitOptions, session: Session) -> None:
+def tell(model: CRLM, rows: Rows, options: FitOptions, session: Session) -> None:
     """Print the result: doubts always, the rest as the options want it."""
     for doubt in doubts(model):
         say(f"warning: {doubt}", err=True)
     if options.as_json:
-        say_json(record(model, table, options))
+        say_json(record(model, rows, options))
     elif not options.quiet:
         err = options.labels_to_stdout
-        for line in lines(model, table, err=err):
+        n_dropped = len(rows.table.X) - len(model.labels_)
+        for line in [rows.head, *summary(model, n_dropped, err=err)]:
             say(line, err=err)
         say_next(model, options, session)
 
 
-def lines(model: CRLM, table: Table, *, err: bool = False) -> list[str]:
-    """Say the result to people."""
-    n, d = table.X.shape
-    head = f"{table.source}  {n:,} × {d:,} {table.X.dtype}"
-    return [head, *summary(model, n_dropped=n - len(model.labels_), err=err)]
-
-
-def record(model: CRLM, table: Table, options: FitOptions) -> dict[str, Any]:
+def record(model: CRLM, rows: Rows, options: FitOptions) -> dict[str, Any]:
     """Say the result to programs."""
-    n, d = table.X.shape
     estimate = model.sigma_estimate_
     return {
         "schema": "crlm.fit/1",
-        "data": table.source,
-        "n": n,
-        "d": d,
-        "columns": table.columns,
-        "vector": table.vector,
-        "dropped": n - len(model.labels_),
+        **rows.facts,
+        "n_duplicates": model.n_duplicates_,
         "metric": options.metric,
+        "alpha": options.alpha,
         "sigma_max": float(model.sigma_max_),
         "evidence": None if estimate is None else estimate.evidence,
         "peaks": None if estimate is None else [float(peak) for peak in estimate.peaks],
+        "sigma_estimate": None if estimate is None else estimate_record(estimate),
         "radius": float(model.radius_),
         "G": float(model.G_),
         "n_clusters": int(model.n_clusters_),
         "clusters": records(model),
+        "p_values": model.p_values_.tolist(),
         "background": int((model.labels_ < 0).sum()),
         "background_weight": float(model.background_weight_),
         "files": [str(path) for path in options.files],
@@ -327,23 +272,21 @@ def say_next(model: CRLM, options: FitOptions, session: Session) -> None:
     elif not options.output:
         argv = session.argv
         if model.n_clusters_ == 0:
-            wider = f"{2 * model.sigma_max_:.3g}"
-            again = [*without_option(argv, "-s", "--sigma-max"), "--sigma-max", wider]
+            again = after_nothing(model, argv)
         else:
             again = [*argv, "-o", free_name("labels.csv")]
         say(f"Next:  {shlex.join(['crlm', *again])}", err=True)
 
 
-def without_option(argv: list[str], short: str, long: str) -> list[str]:
-    """Command line without this option and its value.
-
-    >>> without_option(["fit", "-s", "1", "x.npy", "--sigma-max=2", "-q"], "-s", "--sigma-max")
-    ['fit', 'x.npy', '-q']
-    """
-    left, is_value = [], False
-    for word in argv:
-        joined = word.startswith(f"{long}=") or (word.startswith(short) and word != short)
-        if not is_value and not joined and word not in (short, long):
-            left.append(word)
-        is_value = not is_value and word in (short, long)
-    return left
+def after_nothing(model: CRLM, argv: list[str]) -> list[str]:
+    """Command line to try when no cluster was found."""
+    estimate = model.sigma_estimate_
+    if model.alpha is not None and estimate is not None and model.sigma_max == "auto":
+        if is_too_small(model):
+            return without_option(argv, "-m", "--min-cluster-size")
+        # Every bandwidth was tried, so another is no better: see what the test left out.
+        return [*without_option(argv, "--alpha"), "--alpha", "none"]
+    again = without_option(argv, "-s", "--sigma-max")
+    if holds_everything(model) or (model.alpha is not None and estimate is not None):
+        return [*again, "--sigma-max", "auto"]
+    return [*again, "--sigma-max", f"{2 * model.sigma_max_:.3g}"]
