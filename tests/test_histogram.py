@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from crlm import CRLM, GMMUB
+from crlm.errors import WeakEvidenceWarning
 from crlm.histogram import read_histogram
 
 
@@ -107,3 +108,9 @@ def test_the_estimator_offers_the_rule_by_name():
     model = CRLM("histogram").fit(X)
     assert model.sigma_max_ == read(X).suggested
     assert model.n_clusters_ == 2
+
+
+def test_weak_evidence_of_the_histogram_is_told_in_its_own_words():
+    X = np.random.default_rng(0).uniform(size=(300, 20))
+    with pytest.warns(WeakEvidenceWarning, match="no peak in the distances"):
+        CRLM("histogram").fit(X)

@@ -200,7 +200,7 @@ class CRLM(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         task = checked._task(X, sample_weight, reset=True)
         sigma_max, estimate = task.bandwidth(given)
         if estimate is not None:
-            _warn_if_weak(estimate)
+            _warn_if_weak(estimate, given)
         near = neighbourhood(
             task.X,
             sigma_max,
@@ -376,11 +376,16 @@ def _enclosing_ball(X: Floats) -> tuple[NDArray[np.float64], float]:
     return center, float(np.sqrt(sq_radius))
 
 
-def _warn_if_weak(estimate: SigmaEstimate) -> None:
+def _warn_if_weak(estimate: SigmaEstimate, rule: object) -> None:
     if estimate.evidence == "weak":
+        why = (
+            "there is no peak in the distances"
+            if rule == "histogram"
+            else "at no bandwidth do the data differ from background alone"
+        )
         msg = (
-            f"evidence for sigma_max is weak: at no bandwidth do the data differ from background "
-            f"alone. Using the best guess, {estimate.suggested:.4g}. If you know the spread of a "
-            f"cluster, pass sigma_max; a larger alpha reports less certain clusters."
+            f"evidence for sigma_max is weak: {why}. Using the best guess, "
+            f"{estimate.suggested:.4g}. If you know the spread of a cluster, pass sigma_max; a "
+            f"larger alpha reports less certain clusters."
         )
         warnings.warn(msg, WeakEvidenceWarning, stacklevel=3)

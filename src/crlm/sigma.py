@@ -40,6 +40,7 @@ _FEW, _SHARE = 2.0, 0.05
 # the radius may change by half without a change in the answer, its exact value is no matter.
 _CLEAR = 1.5
 _BINS_PER_OCTAVE = 24
+_APART = _STEPS // 4  # radii between alternatives: a fifth larger or smaller
 
 
 class SigmaEstimate(NamedTuple):
@@ -67,7 +68,7 @@ class SigmaEstimate(NamedTuple):
         Distance of the nearest point outside over that of the farthest inside, for the most
         significant cluster; 1 is no gap.
     alternatives : list of float
-        Other bandwidths at which `net` has a maximum of at least half the largest.
+        Other bandwidths, at least a fifth apart, with at least half of the largest `net`.
     sigmas, n_clusters, net : ndarray of shape (n_radii,)
         The curve behind the choice.
     """
@@ -269,13 +270,17 @@ def _plateau(net: F64, n_clusters: NDArray[np.intp]) -> tuple[int, int]:
 
 
 def _alternatives(sigmas: F64, net: F64, first: int, last: int) -> list[float]:
-    """Other maxima of at least half the largest net, best first, at most three."""
-    inner = np.pad(net, 1, constant_values=-1.0)
-    peak = (inner[1:-1] > inner[:-2]) & (inner[1:-1] >= inner[2:]) & (net >= 0.5 * net.max())
-    peak[first : last + 1] = False
-    at = np.flatnonzero(peak)
-    at = at[np.argsort(-net[at], kind="stable")][:3]
-    return [float(sigma) for sigma in sigmas[at]]
+    """Other maxima of at least half the largest net and well apart, best first, at most three."""
+    apart = np.ones(len(net), dtype=bool)
+    apart[max(0, first - _APART) : last + 1 + _APART] = False
+    found: list[float] = []
+    for at in np.argsort(-net, kind="stable").tolist():
+        if len(found) == 3 or net[at] < 0.5 * net.max():
+            break
+        if apart[at]:
+            found.append(float(sigmas[at]))
+            apart[max(0, at - _APART) : at + 1 + _APART] = False
+    return found
 
 
 def _histogram(log_r: F64, d: int) -> tuple[F64, F64]:
