@@ -46,6 +46,8 @@ _MIN_SPREAD = 1e-4  # variance of log slopes below which places are as good as a
 _POOL = 2  # levels on each side that share their estimate of the spread
 _SLOWER = np.geomspace(1.0, 0.03, 14)[:, None]  # f
 _FAR = 600.0  # exp(-700) is the smallest number that a float can tell from zero
+# On a lattice many points are equally far. That is no growth; and no growth, no surprise.
+_TIE = 1e-8
 MIN_POINTS = 8  # fewer say nothing about growth
 
 
@@ -104,7 +106,7 @@ class Growth:
                 m = min(max(1, round(ratio * s)), s - 1)
                 x = np.partition((log_r[:, s] - log_r[:, m]) * shrink, low)[low]
                 expected = -np.log(special.betaincinv(m, s - m, 1.0 - _LOW))
-                growth.delta[b, a] = expected / max(x, 1e-12)
+                growth.delta[b, a] = expected / x if x > _TIE else 0.0
         return growth
 
     def surprise(
@@ -168,6 +170,8 @@ class Growth:
         shrink, certainty = self._shrunk(log_r, rows, inner, s)
         ratio = np.maximum(m / w, 1e-9) / M
         log_q = -self._delta(s, ratio) * shrink * (log_r[rows, M] - log_R)
+        # A ball of most points leaves no background to compare it with.
+        ok &= inner <= log_r.shape[1] // 2
         return ok & (log_q < 0.0), s, np.minimum(log_q, 0.0), certainty
 
     def _shrunk(self, log_r: F64, rows: Rows, inner: Rows, s: Rows) -> tuple[F64, F64]:
