@@ -2,7 +2,7 @@
 
     python experiments/selection.py --quick                  # a minute
     python experiments/selection.py --out results.csv        # some minutes; resumable
-    python experiments/selection.py --full --out results.csv # the sizes of docs/selection.md
+    python experiments/selection.py --full --out results.csv # hours
     python experiments/selection.py real --cases FOLDER      # your own: npz with X and y
 
 Families: `model` (GMMUB, d >= 5), `low` (d = 2, 3), `departures` (from the model), `nulls`
