@@ -87,6 +87,18 @@ def test_background_that_looks_like_embeddings_has_no_cluster():
     assert sum(found) <= 1
 
 
+@pytest.mark.parametrize(("values", "d"), [(4, 3), (10, 2), (10, 3), (4, 6)])
+def test_a_lattice_has_no_cluster_though_many_distances_are_equal(values, d):
+    X = np.random.default_rng(0).integers(0, values, (400, d))
+    assert CRLM().fit(X).n_clusters_ == 0
+
+
+def test_most_of_the_data_are_no_cluster():
+    X = background("gaussian", 300, 3, 0)
+    for sigma in (0.5, 1.0, 3.0, 100.0):
+        assert CRLM(sigma).fit(X).n_clusters_ == 0
+
+
 def test_a_given_bandwidth_is_judged_too():
     X = background("ball", 500, 5, 3)
     for sigma in (0.05, 0.07, 0.1):

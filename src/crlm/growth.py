@@ -37,6 +37,8 @@ CONTRAST = 2.0
 # own scatter does not matter. Two, because a neighbouring cluster may lie in one of them.
 SHELLS = (3, 7)
 OUTER = 4  # the own slope is taken up to this many times the shell
+# A ball of most points leaves no background to compare it with; half of the data may be clusters.
+LARGEST = 0.6
 _USED = 0.95  # the last few of all neighbours are the edge of the data
 # Growth is read from the lower quartile: rows of clusters lie in the upper tail.
 _LOW, _LOWER = 0.25, 0.05
@@ -170,8 +172,7 @@ class Growth:
         shrink, certainty = self._shrunk(log_r, rows, inner, s)
         ratio = np.maximum(m / w, 1e-9) / M
         log_q = -self._delta(s, ratio) * shrink * (log_r[rows, M] - log_R)
-        # A ball of most points leaves no background to compare it with.
-        ok &= inner <= log_r.shape[1] // 2
+        ok &= inner <= LARGEST * log_r.shape[1]
         return ok & (log_q < 0.0), s, np.minimum(log_q, 0.0), certainty
 
     def _shrunk(self, log_r: F64, rows: Rows, inner: Rows, s: Rows) -> tuple[F64, F64]:

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crlm.greedy import Ball
-from crlm.growth import MIN_POINTS, Growth, levels
+from crlm.growth import LARGEST, MIN_POINTS, Growth, levels
 from crlm.references import References
 from crlm.search import Floats, Weights
 
@@ -127,9 +127,11 @@ class Judge:
 
     def _may_pass(self, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
         log_r = self._background.references.log_r_of(self._X, rows)
+        w, n = self._background.references.w, log_r.shape[1]
         inside = (log_r < self._log_R).sum(axis=1) - 1
-        most = self._background.references.w * (inside + 4.0 * np.sqrt(inside) + 6.0)
-        m = np.ceil(most).astype(np.intp)
+        # Each reference stands for w points, give or take; when all are references, exactly.
+        most = inside + (1.0 - 1.0 / w) * (4.0 * np.sqrt(inside) + 6.0)
+        m = np.ceil(w * np.minimum(most, np.maximum(inside, LARGEST * n))).astype(np.intp)
         log_p = self._background.log_p(log_r, m, self._log_R, worth=-self._log_alpha)
         return log_p <= self._log_alpha
 
