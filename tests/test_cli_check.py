@@ -97,7 +97,7 @@ def test_data_as_json(run):
 
 def test_what_fails_comes_first_and_with_its_fix():
     X = np.concatenate([np.linspace(0, 3, 30), np.linspace(50, 90, 10)])[:, None]
-    certificate = CRLM(0.5).fit(X).certificate_
+    certificate = CRLM(0.5, alpha=None).fit(X).certificate_
     assert certificate.theorem_d == "fails"
     assert findings(certificate)[0].verdict == "fails"
     text = "\n".join(certificate_lines(certificate))
