@@ -98,22 +98,42 @@ def comma_floats(value: str | list[float]) -> list[float]:
         raise click.BadParameter(msg) from None
 
 
+def json_option(command: Command) -> Command:
+    """Add --json."""
+    return click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")(command)
+
+
+def force_option(command: Command) -> Command:
+    """Add --force."""
+    return click.option("--force", is_flag=True, help="Replace files that exist.")(command)
+
+
+def drop_option(command: Command) -> Command:
+    """Add --drop-invalid."""
+    return click.option(
+        "--drop-invalid",
+        is_flag=True,
+        help="Leave out rows with NaN or inf, and for cosine those of only zeros; their label is "
+        "-1.",
+    )(command)
+
+
 def debug_option(command: Command) -> Command:
     """Add --debug, which the error handler reads from the session."""
-
-    def remember(ctx: click.Context, param: click.Parameter, value: bool) -> None:
-        session = ctx.find_object(Session)
-        if value and session is not None:
-            session.debug = True
-
     return click.option(
         "--debug",
         is_flag=True,
         expose_value=False,
         is_eager=True,
-        callback=remember,
+        callback=_remember_debug,
         help="Show the full traceback of an error.",
     )(command)
+
+
+def _remember_debug(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    session = ctx.find_object(Session)
+    if value and session is not None:
+        session.debug = True
 
 
 def table_options(command: Command) -> Command:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from crlm.cli.common import Command, count, say, table_options
+from crlm.cli.common import Command, count, drop_option, remark, table_options
 from crlm.errors import InputError
 
 if TYPE_CHECKING:
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from crlm.tables import Table
+
+
+# Flags that are keyword arguments of `read_table`
+READING = ("key", "columns", "header")
 
 
 def rows_options(command: Command) -> Command:
@@ -30,13 +34,7 @@ def rows_options(command: Command) -> Command:
         show_default=True,
         help="cosine divides each row by its length first.",
     )
-    drop = click.option(
-        "--drop-invalid",
-        is_flag=True,
-        help="Leave out rows with NaN or inf, and for cosine those of only zeros; their label is "
-        "-1.",
-    )
-    return metric(table_options(drop(command)))
+    return metric(table_options(drop_option(command)))
 
 
 @dataclass(frozen=True)
@@ -93,27 +91,22 @@ class Rows:
             raise InputError(message) from error
 
 
-def read_rows(
-    data: Path,
-    *,
-    key: str | None,
-    columns: list[str] | None,
-    header: bool | None,
-    metric: str,
-    drop_invalid: bool,
-    quiet: bool = False,
-) -> Rows:
+def read_rows(data: Path, *, metric: str, drop_invalid: bool, **reading: Any) -> Rows:
     """Read a file, pass on what its reader has to note, and find the rows that can be used."""
     from crlm.tables import read_table
 
-    table = read_table(data, key=key, columns=columns, header=header)
-    if not quiet:
-        for note in table.notes:
-            say(f"note: {note}", err=True)
-    return Rows(table, _valid(table, metric, drop_invalid))
+    table = read_table(data, **reading)
+    for note in table.notes:
+        remark(f"note: {note}")
+    return Rows(table, valid_rows(table, metric, drop_invalid))
 
 
-def _valid(table: Table, metric: str, drop_invalid: bool) -> NDArray[np.bool_] | None:
+def taken(flags: dict[str, Any]) -> dict[str, Any]:
+    """Flags that say what of a file to read, taken out of all flags."""
+    return {name: flags.pop(name) for name in READING if name in flags}
+
+
+def valid_rows(table: Table, metric: str, drop_invalid: bool) -> NDArray[np.bool_] | None:
     """Mask of the rows that can be used, or None when all can."""
     import numpy as np
 

@@ -16,14 +16,16 @@ from crlm.cli.common import (
     Session,
     alpha_option,
     count,
-    debug_option,
+    json_option,
     number,
+    remark,
     say,
     say_json,
     without_option,
 )
 from crlm.cli.estimates import estimate_record, listed
-from crlm.cli.reading import Rows, read_rows, rows_options
+from crlm.cli.preparing import Prepared, prepare, preparing_options
+from crlm.cli.reading import Rows, rows_options, taken
 from crlm.summary import p_value
 
 if TYPE_CHECKING:
@@ -49,9 +51,9 @@ _EIGHTHS = " ▁▂▃▄▅▆▇█"
 @click.argument("data", type=FilePath())
 @alpha_option
 @rows_options
+@preparing_options
 @click.option("--strict", is_flag=True, help="Exit with 4 when the evidence is weak.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@debug_option
+@json_option
 @click.pass_obj
 def sigma(
     session: Session, /, data: Path, alpha: float | None, strict: bool, as_json: bool, **how: Any
@@ -62,25 +64,25 @@ def sigma(
     crlm fit takes by itself; it is the bandwidth at which significant clusters hold most rows.
     Nothing is written.
     """
-    rows = read_rows(data, **how)
+    rows = prepare(data, taken(how), how)
     estimate = suggest(rows, alpha, how["metric"])
     if as_json:
-        say_json(record(estimate, rows, alpha, how["metric"]))
+        say_json(record(estimate, rows.rows, alpha, how["metric"]))
     else:
         width = shutil.get_terminal_size().columns
-        for line in [rows.head, "", *picture(estimate, width), "", *verdict(estimate, alpha)]:
+        for line in [rows.rows.head, "", *picture(estimate, width), "", *verdict(estimate, alpha)]:
             say(line)
-        say(f"Next:  {shlex.join(['crlm', *next_line(estimate, session.argv)])}", err=True)
+        remark(f"Next:  {shlex.join(['crlm', *next_line(estimate, session.argv)])}")
     return NO_CLUSTER if strict and estimate.evidence == "weak" else 0
 
 
-def suggest(rows: Rows, alpha: float | None, metric: str) -> SigmaEstimate:
+def suggest(rows: Prepared, alpha: float | None, metric: str) -> SigmaEstimate:
     """Suggest what a fit of the same rows takes."""
     from crlm.checks import check_alpha, check_points
     from crlm.sigma import ALPHA, estimate_sigma
 
     level = check_alpha(alpha)
-    with rows.named_in_errors():
+    with rows.rows.named_in_errors():
         return estimate_sigma(check_points(rows.X, metric), ALPHA if level is None else level)
 
 

@@ -96,6 +96,8 @@ class Source:
         Rows left out because they cannot be used.
     transform : Transform
         What was done to the rows.
+    names : list of str or None
+        Names of the columns that were read, when the file has names.
     """
 
     path: Path | None
@@ -104,6 +106,7 @@ class Source:
     rows: NDArray[np.int64] | None = None
     n_dropped: int = 0
     transform: Transform = field(default_factory=Transform)
+    names: list[str] | None = None
 
     @property
     def name(self) -> str:
@@ -177,6 +180,7 @@ def source_parts(found: Source | None, model_path: Path) -> tuple[dict[str, Any]
         "reading": found.reading,
         "n_dropped": found.n_dropped,
         "normalize": found.transform.normalize,
+        "names": found.names,
     }
     arrays = {"rows": found.rows, "shift": found.transform.shift, "scale": found.transform.scale}
     return record, {f"source.{name}": a for name, a in arrays.items() if a is not None}
@@ -200,6 +204,7 @@ def restored_source(document: dict[str, Any], arrays: Arrays, path: Path) -> Sou
             isinstance(reading, dict)
             and (where is None or (isinstance(where, str) and "\0" not in where))
             and isinstance(record["normalize"], bool)
+            and _are_names(record["names"])
             and (shift is None) == (scale is None)
             and (scale is None or bool((scale > 0.0).all()))
             and _are_rows(rows, whole(document, "n"), n_rows)
@@ -215,6 +220,13 @@ def restored_source(document: dict[str, Any], arrays: Arrays, path: Path) -> Sou
         rows=rows,
         n_dropped=whole(record, "n_dropped"),
         transform=Transform(shift, scale, record["normalize"]),
+        names=record["names"],
+    )
+
+
+def _are_names(names: object) -> bool:
+    return names is None or (
+        isinstance(names, list) and all(isinstance(name, str) for name in names)
     )
 
 
