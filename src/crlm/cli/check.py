@@ -22,6 +22,7 @@ from crlm.cli.common import (
     say_json,
     table_options,
 )
+from crlm.cli.reading import read_file
 from crlm.errors import MissingExtraError
 
 if TYPE_CHECKING:
@@ -96,11 +97,8 @@ def check(data: Path | None, as_json: bool, **options: Any) -> int:
 
 def _check_data(data: Path, options: dict[str, Any], as_json: bool) -> int:
     from crlm import CRLM
-    from crlm.tables import read_table
 
-    table = read_table(
-        data, key=options["key"], columns=options["columns"], header=options["header"]
-    )
+    table = read_file(data, options)
     model = CRLM(
         options["sigma_max"],
         G=options["G"],

@@ -28,7 +28,7 @@ from crlm.cli.common import (
 )
 from crlm.cli.estimates import estimate_record
 from crlm.cli.progress import progress_bar
-from crlm.cli.reading import Rows, read_rows, rows_options
+from crlm.cli.reading import ROW_FLAGS, TABLE_FLAGS, Rows, read_rows, rows_options
 from crlm.labels import BACKGROUND
 
 if TYPE_CHECKING:
@@ -66,10 +66,7 @@ class FitOptions:
     alpha: float | None
     G: float | Literal["auto"]
     metric: Literal["euclidean", "cosine"]
-    key: str | None
-    columns: list[str] | None
-    header: bool | None
-    drop_invalid: bool
+    reading: dict[str, Any]
     memory: str
     threads: int | None
     output: tuple[Path, ...]
@@ -152,12 +149,16 @@ class FitOptions:
 @debug_option
 @click.pass_obj
 def fit(session: Session, /, **flags: Any) -> int:
-    """Find the clusters of DATA (.npy, .npz, .csv, .tsv or .parquet).
+    """Find the clusters of DATA.
+
+    DATA is a .npy, .npz, .csv, .tsv, .parquet, .arrow, .feather or .h5 file, a folder of images,
+    or - for csv on the standard input.
 
     Each row is a point. Rows in no cluster are background, label -1; usually that is most of
     them. Equal data give equal labels: there is no random start.
     """
-    return run(FitOptions(**flags), session)
+    reading = {name: flags.pop(name) for name in (*TABLE_FLAGS, *ROW_FLAGS)}
+    return run(FitOptions(**flags, reading=reading), session)
 
 
 def run(options: FitOptions, session: Session) -> int:
@@ -167,17 +168,10 @@ def run(options: FitOptions, session: Session) -> int:
         raise click.UsageError(msg)
     check_outputs(options.files, options.force, source=options.data)
 
-    rows = read_rows(
-        options.data,
-        key=options.key,
-        columns=options.columns,
-        header=options.header,
-        metric=options.metric,
-        drop_invalid=options.drop_invalid,
-        quiet=options.quiet,
-    )
+    rows = read_rows(options.data, metric=options.metric, quiet=options.quiet, **options.reading)
     model = fit_model(rows, options)
-    write_outputs(full_labels(model, rows.valid), options)
+    if options.output:
+        write_outputs(full_labels(model, rows), options)
     tell(model, rows, options, session)
     return NO_CLUSTER if options.fail_if_empty and model.n_clusters_ == 0 else 0
 
@@ -203,14 +197,23 @@ def fit_model(rows: Rows, options: FitOptions) -> CRLM:
             return model.fit(rows.X)
 
 
-def full_labels(model: CRLM, valid: NDArray[np.bool_] | None) -> NDArray[np.int64]:
-    """One label per row of the file; a row that was left out is background."""
+def full_labels(model: CRLM, rows: Rows) -> NDArray[np.int64]:
+    """One label per row of the file; a row that cannot be used is background.
+
+    Rows that were not drawn for a sample get the label of the ball they are in.
+    """
     import numpy as np
 
-    if valid is None:
+    if rows.numbers is None:
         return model.labels_
-    labels = np.full(len(valid), BACKGROUND, dtype=np.int64)
-    labels[valid] = model.labels_
+    labels = np.full(len(rows.table.X), BACKGROUND, dtype=np.int64)
+    if rows.sampled is not None:
+        for start, block in rows.blocks():
+            stop = start + len(block)
+            usable = slice(None) if rows.valid is None else rows.valid[start:stop]
+            if len(block[usable]):
+                labels[start:stop][usable] = model.predict(block[usable])
+    labels[rows.numbers] = model.labels_
     return labels
 
 
@@ -235,8 +238,7 @@ def tell(model: CRLM, rows: Rows, options: FitOptions, session: Session) -> None
         say_json(record(model, rows, options))
     elif not options.quiet:
         err = options.labels_to_stdout
-        n_dropped = len(rows.table.X) - len(model.labels_)
-        for line in [rows.head, *summary(model, n_dropped, err=err)]:
+        for line in [rows.head, *summary(model, rows.dropped, err=err)]:
             say(line, err=err)
         say_next(model, options, session)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from crlm.cli.common import FilePath, count, debug_option, number, say, say_json, table_options
+from crlm.cli.reading import read_file
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,11 +34,7 @@ def info(file: Path, as_json: bool, **reading: Any) -> int:
 
     A .npy file is read piece by piece, however large it is.
     """
-    from crlm.tables import read_table
-
-    table = read_table(file, **reading)
-    for note in table.notes:
-        say(f"note: {note}", err=True)
+    table = read_file(file, reading)
     facts = describe(table)
     if as_json:
         say_json(facts)
@@ -63,6 +60,8 @@ def describe(table: Table) -> dict[str, Any]:
         "bytes": X.nbytes,
         "columns": table.columns,
         "vector": table.vector,
+        "kept": list(table.kept),
+        "roles": dict(table.roles),
         "min": low,
         "max": high,
         "invalid_rows": len(bad),
@@ -94,6 +93,12 @@ def lines(facts: dict[str, Any]) -> list[str]:
         found.append(f"columns  {', '.join(names)}{more}")
     if facts["vector"] is not None:
         found.append(f"vectors  of column {facts['vector']}")
+    if facts["kept"]:
+        names = facts["kept"][:MAX_NAMES]
+        roles = {name: role for role, name in facts["roles"].items()}
+        said = [f"{name} ({roles[name]})" if name in roles else name for name in names]
+        left = len(facts["kept"]) - len(names)
+        found.append(f"beside   {', '.join(said)}" + (f", ... and {left:,} more" if left else ""))
     found.append(f"range    {number(facts['min'])} to {number(facts['max'])}")
     if facts["invalid_rows"]:
         which = ", ".join(map(str, facts["first_invalid"]))

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from crlm.errors import CRLMError, DiskFullError, MissingExtraError, OutputError
+from crlm.tables.arrow import import_pyarrow
 from crlm.tables.common import listed
-from crlm.tables.parquet import import_pyarrow
 
 
 def write_labels(path: str | os.PathLike[str], labels: ArrayLike, *, force: bool = False) -> None:
