@@ -32,7 +32,6 @@ def import_pyarrow(purpose: str) -> Any:
     """Import the package, or say in a sentence how to get it."""
     try:
         import pyarrow.compute
-        import pyarrow.feather
         import pyarrow.ipc
         import pyarrow.parquet
     except ImportError as error:
