@@ -249,7 +249,7 @@ def test_cosine_drops_rows_of_zeros_on_demand(run, toy):
     np.save("emb.npy", X)
     flags = ["--metric", "cosine", "-s", "0.05", "--drop-invalid"]
     _, out, _ = run("fit", "emb.npy", *flags, "-o", "l.npy")
-    assert "  dropped     3 rows with NaN, inf or only zeros (label −1)\n" in out
+    assert "  dropped     3 rows with NaN, inf or only zeros (label −1): row 3, 5, 9\n" in out
     labels, rest = np.load("l.npy"), np.delete(np.arange(800), [3, 5, 9])
     assert (labels[[3, 5, 9]] == -1).all()
     model = crlm.CRLM(0.05, metric="cosine").fit(X[rest])
@@ -568,7 +568,7 @@ ERRORS = {
     "memory text": ("fit toy.npy --memory lots", 2, "--memory must be 'auto', a number of bytes"),
     "memory": ("fit toy.npy --memory 1KB", 5, "over the memory limit of 0 MB. Pass --memory "),
     "missing": ("fit tyo.npy", 3, "no such file: tyo.npy. Did you mean toy.npy?"),
-    "folder": ("fit .", 3, ". is a folder. Give one file: .npy, .npz, .csv, .tsv, .parquet."),
+    "folder": ("fit empty", 3, "empty is a folder without images (.bmp, .gif, "),
     "suffix": ("fit notes.txt", 3, "notes.txt: cannot read '.txt' files. Supported: .npy"),
     "invalid": (
         "fit nan.npy",
@@ -649,6 +649,7 @@ def test_error_is_a_sentence_with_its_exit_code(run, folder, case):
     np.save("zeros.npy", [[0, 1], [1, 0], [0, 0]])
     np.save("none.npy", np.zeros((4, 2)))
     Path("link.npy").symlink_to("gone.npy")
+    Path("empty").mkdir()
     before = names_in(folder)
     line, expected, words = ERRORS[case]
     code, out, err = run(*line.split())

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from crlm.tables import Block, Table
 
 
+OURS = ("cluster", "x", "y", "vector")
+
+
 def is_atlas(path: Path) -> bool:
     """Whether a name asks for a table for Embedding Atlas.
 
@@ -42,16 +45,12 @@ def _with_map(
     import numpy as np
 
     start, stop = int(block["row"][0]), int(block["row"][-1]) + 1
-    X = found.transform(table.X[start:stop])
+    X = found.transform.apply(table.X[start:stop])
     middle, directions = axes
     x, y = ((X - middle) @ directions).T
     clusters = ["background" if j < 0 else f"cluster {j}" for j in block["label"].tolist()]
-    more: dict[str, Any] = {"image": table.images, "text": table.texts, **(table.meta or {})}
-    others = {
-        name: values[start:stop]
-        for name, values in more.items()
-        if values is not None and name not in block
-    }
+    taken = {*block, *OURS, table.roles.get("id")}
+    others = {name: table.kept[name][start:stop] for name in table.kept if name not in taken}
     vector = X.astype(np.float32, copy=False)
     return {**block, "cluster": clusters, **others, "x": x, "y": y, "vector": vector}
 

@@ -27,8 +27,7 @@ from crlm.cli.common import (
     say_json,
 )
 from crlm.cli.models import load_model
-from crlm.cli.preparing import prepare, preparing_options
-from crlm.cli.reading import rows_options, taken
+from crlm.cli.reading import ROW_FLAGS, TABLE_FLAGS, read_rows, rows_options
 from crlm.errors import MissingExtraError
 
 if TYPE_CHECKING:
@@ -64,7 +63,6 @@ Examples:
 @click.option("-k", "--max-clusters", type=int, help="DATA: stop after this many clusters.")
 @alpha_option
 @rows_options
-@preparing_options
 @click.option("--n", type=float, help="Numbers: how many points.")
 @click.option("--d", type=float, help="Numbers: how many dimensions.")
 @click.option("--weight", type=comma_floats, metavar="P,...", help="Share of each cluster.")
@@ -105,7 +103,8 @@ def check(data: Path | None, as_json: bool, **options: Any) -> int:
 def _check_data(data: Path, options: dict[str, Any], as_json: bool) -> int:
     from crlm import CRLM
 
-    rows = prepare(data, taken(options), options)
+    how = {name: options[name] for name in (*TABLE_FLAGS, *ROW_FLAGS)}
+    rows = read_rows(data, metric=options["metric"], **how)
     model = CRLM(
         options["sigma_max"],
         G=options["G"],
@@ -114,9 +113,9 @@ def _check_data(data: Path, options: dict[str, Any], as_json: bool) -> int:
         metric=options["metric"],
         n_jobs=STYLE.threads,
     )
-    with rows.rows.named_in_errors():
+    with rows.named_in_errors():
         model.fit(rows.X)
-    source = rows.rows.table.source
+    source = rows.table.source
     if as_json:
         found = certificate_record(model.certificate_)
         say_json({"schema": "crlm.check/1", "data": source, **found})

@@ -21,7 +21,7 @@ from crlm.cli.common import (
     say_json,
 )
 from crlm.cli.folders import check_folder, is_folder, write_folder
-from crlm.cli.models import load_model
+from crlm.cli.models import load_model, needs_direction
 from crlm.cli.progress import progress_bar
 from crlm.cli.reading import valid_rows
 from crlm.cli.writing import STDOUT, Described, Progress
@@ -125,7 +125,9 @@ def open_rows(model: CRLM, data: Path | None) -> tuple[Source, Table]:
 
 def describe(model: CRLM, found: Source, table: Table, progress: Progress) -> Described:
     """Every row of the data; those that the fit left out are background."""
-    valid = valid_rows(table, model.metric, drop_invalid=True) if found.n_dropped else None
+    valid = None
+    if found.n_dropped:
+        valid = valid_rows(table, needs_direction(model, found.transform), drop_invalid=True)
     return Described(model, table, found.transform, valid, progress=progress)
 
 

@@ -30,10 +30,16 @@ from crlm.cli.common import (
     without_option,
 )
 from crlm.cli.estimates import estimate_record
-from crlm.cli.models import check_model_path, model_path_beside
-from crlm.cli.preparing import Prepared, prepare, preparing_options
+from crlm.cli.models import check_model_path, model_path_beside, source_of
 from crlm.cli.progress import progress_bar
-from crlm.cli.reading import rows_options, taken
+from crlm.cli.reading import (
+    ROW_FLAGS,
+    TABLE_FLAGS,
+    Rows,
+    read_rows,
+    rows_options,
+    table_arguments,
+)
 from crlm.cli.settings import resolved
 from crlm.cli.writing import STDOUT, Described
 from crlm.errors import WeakEvidenceWarning
@@ -69,11 +75,7 @@ class FitOptions:
     alpha: float | None
     G: float | Literal["auto"]
     metric: Literal["euclidean", "cosine"]
-    drop_invalid: bool
-    sample: int | None
-    seed: int
-    standardize: bool
-    normalize: bool
+    reading: dict[str, Any]
     memory: str
     threads: int | None
     model: Path | None
@@ -136,7 +138,6 @@ class FitOptions:
 )
 @alpha_option
 @rows_options
-@preparing_options
 @click.option(
     "--memory",
     metavar="SIZE",
@@ -165,7 +166,10 @@ class FitOptions:
 @json_option
 @click.pass_context
 def fit(ctx: click.Context, /, **flags: Any) -> int:
-    """Find the clusters of DATA (.npy, .npz, .csv, .tsv or .parquet).
+    """Find the clusters of DATA.
+
+    DATA is a .npy, .npz, .csv, .tsv, .parquet, .arrow, .feather or .h5 file, a folder of images,
+    or - for csv on the standard input.
 
     Each row is a point. Rows in no cluster are background, label -1; usually that is most of
     them. Equal data give equal labels: there is no random start.
@@ -174,13 +178,11 @@ def fit(ctx: click.Context, /, **flags: Any) -> int:
     that crlm made of the same DATA is replaced; any other file is only with --force.
     """
     chosen = resolved(ctx)
-    reading = taken(flags)
-    return run(FitOptions(**flags), reading, chosen, ctx.ensure_object(Session))
+    reading = {name: flags.pop(name) for name in (*TABLE_FLAGS, *ROW_FLAGS)}
+    return run(FitOptions(**flags, reading=reading), chosen, ctx.ensure_object(Session))
 
 
-def run(
-    options: FitOptions, reading: dict[str, Any], chosen: dict[str, Any], session: Session
-) -> int:
+def run(options: FitOptions, chosen: dict[str, Any], session: Session) -> int:
     """Read, fit, write, tell."""
     if options.as_json and options.labels_to_stdout:
         msg = "--json and -o - both want the standard output. Give the labels a file name."
@@ -189,7 +191,7 @@ def run(
     if options.model_path is not None and options.data.exists():
         check_model_path(options.model_path, options)
 
-    rows = prepare(options.data, reading, vars(options))
+    rows = read_rows(options.data, metric=options.metric, **options.reading)
     model = fit_model(rows, options)
     write_outputs(model, rows, options, chosen)
     tell(model, rows, options, session)
@@ -197,7 +199,7 @@ def run(
     return NO_CLUSTER if empty or (options.strict and is_weak(model)) else 0
 
 
-def fit_model(rows: Prepared, options: FitOptions) -> CRLM:
+def fit_model(rows: Rows, options: FitOptions) -> CRLM:
     """Fit the rows with the options' parameters and a progress bar."""
     from crlm import CRLM
 
@@ -213,7 +215,7 @@ def fit_model(rows: Prepared, options: FitOptions) -> CRLM:
             n_jobs=options.threads,
             progress=progress,
         )
-        with rows.rows.named_in_errors(), warnings.catch_warnings():
+        with rows.named_in_errors(), warnings.catch_warnings():
             # Said once, with all else that is to be doubted.
             warnings.simplefilter("ignore", WeakEvidenceWarning)
             return model.fit(rows.X)
@@ -224,22 +226,23 @@ def is_weak(model: CRLM) -> bool:
     return model.sigma_estimate_ is not None and model.sigma_estimate_.evidence == "weak"
 
 
-def write_outputs(model: CRLM, rows: Prepared, options: FitOptions, chosen: dict[str, Any]) -> None:
+def write_outputs(model: CRLM, rows: Rows, options: FitOptions, chosen: dict[str, Any]) -> None:
     """Write the model and the labels wherever they were asked for; all of them or none."""
     from crlm import record
     from crlm.tables import write_together
 
-    described = Described(model, rows.rows.table, rows.transform, rows.rows.valid)
+    described = Described(model, rows.table, rows.scaling, rows.valid)
     jobs = described.jobs(options.files)
     if options.model_path is not None:
-        record.with_source(model, rows.source, chosen)
+        found = source_of(rows, options.data, table_arguments(options.reading))
+        record.with_source(model, found, chosen)
         jobs.insert(0, (options.model_path, record.model_job(model, options.model_path)))
     write_together(jobs)
     if options.labels_to_stdout:
         described.to_stdout()
 
 
-def tell(model: CRLM, rows: Prepared, options: FitOptions, session: Session) -> None:
+def tell(model: CRLM, rows: Rows, options: FitOptions, session: Session) -> None:
     """Print the result: doubts always, the rest as the options want it."""
     for doubt in doubts(model):
         say(f"warning: {doubt}", err=True)
@@ -247,20 +250,19 @@ def tell(model: CRLM, rows: Prepared, options: FitOptions, session: Session) -> 
         say_json(result(model, rows, options))
     elif not STYLE.quiet:
         err = options.labels_to_stdout
-        for line in [rows.rows.head, *summary(model, rows.n_dropped, err=err)]:
+        for line in [rows.head, *summary(model, rows.dropped, err=err)]:
             say(line, err=err)
     say_next(model, options, session)
 
 
-def result(model: CRLM, rows: Prepared, options: FitOptions) -> dict[str, Any]:
+def result(model: CRLM, rows: Rows, options: FitOptions) -> dict[str, Any]:
     """Say the result to programs."""
     estimate = model.sigma_estimate_
     return {
         "schema": "crlm.fit/1",
-        **rows.rows.facts,
+        **rows.facts,
         "n_fitted": len(model.labels_),
         "n_duplicates": model.n_duplicates_,
-        "transform": rows.transform.names,
         "metric": options.metric,
         "alpha": options.alpha,
         "sigma_max": float(model.sigma_max_),

@@ -50,15 +50,15 @@ def write_folder(
     path: Path, described: Described, table: Table, found: Source, *, link: bool, background: bool
 ) -> int:
     """Copy or link the picture of each row to the folder of its cluster; return how many."""
-    from crlm.tables import replacing_folder
+    from crlm.tables import image_paths, replacing_folder
 
-    if table.images is None or found.path is None:
+    images = None if found.path is None else image_paths(table, folder_of(found.path))
+    if images is None:
         msg = (
             f"{found.name} names no pictures, so there is nothing to sort into {path}. Fit a "
             "folder of pictures, or name their column with --image when you fit."
         )
         raise InputError(msg)
-    base = found.path if found.path.is_dir() else found.path.parent
     n, missing = 0, []
     with replacing_folder(path) as folder:
         (folder / MARK).write_text("made by crlm export; replaced by it with --force\n")
@@ -66,11 +66,10 @@ def write_folder(
             for row, label in zip(block["row"].tolist(), block["label"].tolist(), strict=True):
                 if label < 0 and not background:
                     continue
-                picture = base / table.images[row]
-                if not picture.is_file():
-                    missing.append(table.images[row])
+                if not images[row].is_file():
+                    missing.append(str(images[row]))
                     continue
-                place(picture, folder / folder_name(label), row, link=link)
+                place(images[row], folder / folder_name(label), row, link=link)
                 n += 1
         if missing and not n:
             msg = f"none of the pictures is there (first: {missing[0]}). Where did they go?"
@@ -79,6 +78,11 @@ def write_folder(
         gone = count(len(missing), "picture")
         say(f"warning: {gone} missing (first: {missing[0]})", err=True)
     return n
+
+
+def folder_of(data: Path) -> Path:
+    """Folder from which the pictures of a data file are named."""
+    return data if data.is_dir() else data.parent
 
 
 def folder_name(label: int) -> str:

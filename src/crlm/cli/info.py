@@ -13,12 +13,12 @@ from crlm.cli.common import (
     count,
     json_option,
     number,
-    remark,
     say,
     say_json,
     table_options,
 )
 from crlm.cli.models import load_model, model_lines, model_record
+from crlm.cli.reading import read_file
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -63,12 +63,7 @@ def of_model(file: Path) -> tuple[dict[str, Any], list[str]]:
 
 def of_data(file: Path, reading: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """Facts about data, and the same in words."""
-    from crlm.tables import read_table
-
-    table = read_table(file, **reading)
-    for note in table.notes:
-        remark(f"note: {note}")
-    facts = describe(table)
+    facts = describe(read_file(file, reading))
     return facts, lines(facts)
 
 
@@ -88,6 +83,8 @@ def describe(table: Table) -> dict[str, Any]:
         "bytes": X.nbytes,
         "columns": table.columns,
         "vector": table.vector,
+        "kept": list(table.kept),
+        "roles": dict(table.roles),
         "min": low,
         "max": high,
         "invalid_rows": len(bad),
@@ -119,6 +116,12 @@ def lines(facts: dict[str, Any]) -> list[str]:
         found.append(f"columns  {', '.join(names)}{more}")
     if facts["vector"] is not None:
         found.append(f"vectors  of column {facts['vector']}")
+    if facts["kept"]:
+        names = facts["kept"][:MAX_NAMES]
+        roles = {name: role for role, name in facts["roles"].items()}
+        said = [f"{name} ({roles[name]})" if name in roles else name for name in names]
+        left = len(facts["kept"]) - len(names)
+        found.append(f"beside   {', '.join(said)}" + (f", ... and {left:,} more" if left else ""))
     found.append(f"range    {number(facts['min'])} to {number(facts['max'])}")
     if facts["invalid_rows"]:
         which = ", ".join(map(str, facts["first_invalid"]))

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 from crlm.cli.clusters import background, bandwidth, cluster_table, records
 from crlm.cli.common import check_outputs, count
 from crlm.cli.estimates import estimate_record
+from crlm.cli.reading import Rows, direction_of
 from crlm.errors import InputError, OutputError
 
 if TYPE_CHECKING:
     from crlm import CRLM
+    from crlm.record import Scaling, Source
 
 SUFFIX = ".crlm.npz"
 MAX_SETTINGS = 12
@@ -57,6 +59,30 @@ def is_model_of(path: Path, data: Path) -> bool:
     except (InputError, KeyError):
         return False
     return isinstance(where, str) and (path.parent / where).resolve() == data.resolve()
+
+
+def source_of(rows: Rows, data: Path, reading: dict[str, Any]) -> Source:
+    """Where the rows are, for the model to keep."""
+    from crlm.record import Scaling, Source
+    from crlm.tables.stdin import STDIN
+
+    plain = {name: str(v) if isinstance(v, Path) else v for name, v in reading.items()}
+    return Source(
+        None if str(data) == STDIN else data,
+        len(rows.table.X),
+        plain,
+        rows.numbers,
+        len(rows.dropped),
+        rows.scaling or Scaling(),
+        rows.table.columns,
+    )
+
+
+def needs_direction(model: CRLM, scaling: Scaling | None) -> str | None:
+    """Flag of the fit for which a row of zeros is of no use, if there is one."""
+    if scaling is not None and scaling.shift is not None:
+        return None
+    return direction_of(model.metric, normalize=scaling is not None and scaling.normalize)
 
 
 def load_model(path: Path) -> CRLM:

@@ -137,22 +137,45 @@ def _remember_debug(ctx: click.Context, param: click.Parameter, value: bool) -> 
 
 
 def table_options(command: Command) -> Command:
-    """Add --key, --columns and --header, which say what of a file to read."""
-    key = click.option("--key", metavar="NAME", help="Array to read from a .npz file.")
-    columns = click.option(
-        "--columns",
-        type=comma_list,
-        metavar="A,B,...",
-        help="Columns to read, by name, or by number from 0 unless numbers are their names; A:D "
-        "takes all from A to D. For parquet also one column of vectors.",
-    )
-    header = click.option(
-        "--header/--no-header",
-        default=None,
-        help="Whether the first line of a .csv or .tsv names the columns.  [default: it does if it "
-        "has a word, or counts 0,1,2,...]",
-    )
-    return key(columns(header(command)))
+    """Add the options that say what of a file to read."""
+    for option in reversed(_table_options()):
+        command = option(command)
+    return command
+
+
+def _table_options() -> list[Callable[[Any], Any]]:
+    return [
+        click.option("--key", metavar="NAME", help="Array to read from a .npz or .h5 file."),
+        click.option(
+            "--columns",
+            type=comma_list,
+            metavar="A,B,...",
+            help="Coordinates, by name, or by number from 0 unless numbers are their names; A:D "
+            "takes all from A to D. Other columns are kept beside them.",
+        ),
+        click.option(
+            "--header/--no-header",
+            default=None,
+            help="Whether the first line of a .csv or .tsv names the columns.  [default: it does "
+            "if it has a word, or counts 0,1,2,...]",
+        ),
+        click.option("--vector", metavar="COL", help="The one column whose vectors are the rows."),
+        click.option("--id", metavar="COL", help="Column that names the rows."),
+        click.option("--image", metavar="COL", help="Column with the path of each row's picture."),
+        click.option("--text", metavar="COL", help="Column with words about each row."),
+        click.option(
+            "--meta",
+            type=FilePath(),
+            metavar="FILE",
+            help="Table beside the data, row by row: .csv, .tsv, .parquet, .arrow or .feather.",
+        ),
+        click.option(
+            "--descriptor",
+            type=click.Choice(["hog", "pixels"]),
+            help="How the pictures of a folder become numbers: outlines, or shades.  "
+            "[default: hog]",
+        ),
+    ]
 
 
 def alpha_option(command: Command) -> Command:

@@ -21,9 +21,9 @@ from crlm.cli.common import (
     say_json,
     table_options,
 )
-from crlm.cli.models import load_model
+from crlm.cli.models import load_model, needs_direction
 from crlm.cli.progress import progress_bar
-from crlm.cli.reading import Rows, taken, valid_rows
+from crlm.cli.reading import Rows, table_arguments, valid_rows
 from crlm.cli.writing import STDOUT, Described
 from crlm.errors import InputError
 
@@ -82,11 +82,12 @@ def predict(
         raise click.UsageError(msg)
     check_outputs(files, force, source=data)
     fitted = load_model(model)
-    table = read_new(fitted, data, taken(flags))
-    valid = valid_rows(table, fitted.metric, drop_invalid)
-    transform = (record.source(fitted) or record.Source(None, 0)).transform
+    table = read_new(fitted, data, table_arguments(flags))
+    found = record.source(fitted)
+    scaling = None if found is None else found.transform
+    valid = valid_rows(table, needs_direction(fitted, scaling), drop_invalid)
     with progress_bar(STYLE.progress and not STYLE.quiet, "Rows") as progress:
-        described = Described(fitted, table, transform, valid, progress=progress)
+        described = Described(fitted, table, scaling, valid, progress=progress)
         with Rows(table, valid).named_in_errors():
             write_together(described.jobs(files))
             if STDOUT in output:
@@ -103,8 +104,7 @@ def read_new(model: CRLM, data: Path, reading: dict[str, Any]) -> Table:
 
     found = record.source(model)
     if found is not None and found.path is not None and found.path.suffix == data.suffix:
-        given = {name: value for name, value in reading.items() if value is not None}
-        reading = {**reading, **found.reading, **given}
+        reading = {**found.reading, **reading}
     table = read_table(data, **reading)
     names = None if found is None else found.names
     if names is not None and table.columns is not None and table.columns != names:

@@ -24,8 +24,7 @@ from crlm.cli.common import (
     without_option,
 )
 from crlm.cli.estimates import estimate_record, listed
-from crlm.cli.preparing import Prepared, prepare, preparing_options
-from crlm.cli.reading import Rows, rows_options, taken
+from crlm.cli.reading import Rows, read_rows, rows_options
 from crlm.summary import p_value
 
 if TYPE_CHECKING:
@@ -51,7 +50,6 @@ _EIGHTHS = " ▁▂▃▄▅▆▇█"
 @click.argument("data", type=FilePath())
 @alpha_option
 @rows_options
-@preparing_options
 @click.option("--strict", is_flag=True, help="Exit with 4 when the evidence is weak.")
 @json_option
 @click.pass_obj
@@ -64,25 +62,25 @@ def sigma(
     crlm fit takes by itself; it is the bandwidth at which significant clusters hold most rows.
     Nothing is written.
     """
-    rows = prepare(data, taken(how), how)
+    rows = read_rows(data, **how)
     estimate = suggest(rows, alpha, how["metric"])
     if as_json:
-        say_json(record(estimate, rows.rows, alpha, how["metric"]))
+        say_json(record(estimate, rows, alpha, how["metric"]))
     else:
         width = shutil.get_terminal_size().columns
-        for line in [rows.rows.head, "", *picture(estimate, width), "", *verdict(estimate, alpha)]:
+        for line in [rows.head, "", *picture(estimate, width), "", *verdict(estimate, alpha)]:
             say(line)
         remark(f"Next:  {shlex.join(['crlm', *next_line(estimate, session.argv)])}")
     return NO_CLUSTER if strict and estimate.evidence == "weak" else 0
 
 
-def suggest(rows: Prepared, alpha: float | None, metric: str) -> SigmaEstimate:
+def suggest(rows: Rows, alpha: float | None, metric: str) -> SigmaEstimate:
     """Suggest what a fit of the same rows takes."""
     from crlm.checks import check_alpha, check_points
     from crlm.sigma import ALPHA, estimate_sigma
 
     level = check_alpha(alpha)
-    with rows.rows.named_in_errors():
+    with rows.named_in_errors():
         return estimate_sigma(check_points(rows.X, metric), ALPHA if level is None else level)
 
 

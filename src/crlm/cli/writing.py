@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from crlm import CRLM
     from crlm.assign import Assigned
-    from crlm.record import Transform
+    from crlm.scaling import Scaling
     from crlm.tables import Block, Table
 
 STDOUT = Path("-")
@@ -27,26 +27,23 @@ class Described:
     Parameters
     ----------
     model, table : CRLM, Table
-    transform : Transform
+    scaling : Scaling or None
         What is done to rows of the table before the model sees them.
     valid : ndarray of bool or None
         Rows that can be used; the others are background.
-    look : callable or None
-        Called with the transformed rows of each block, in order.
     """
 
     def __init__(
         self,
         model: CRLM,
         table: Table,
-        transform: Transform,
+        scaling: Scaling | None,
         valid: NDArray[np.bool_] | None = None,
         *,
         progress: Progress = None,
-        look: Callable[[NDArray[Any]], object] | None = None,
     ) -> None:
-        self._model, self._table, self._transform = model, table, transform
-        self._valid, self._progress, self._look = valid, progress, look
+        self._model, self._table, self._scaling = model, table, scaling
+        self._valid, self._progress = valid, progress
         self.counts: NDArray[np.int64] | None = None  # background first, once all were seen
 
     @property
@@ -104,13 +101,12 @@ class Described:
 
         for start, block in row_blocks(self._table.X):
             good = None if self._valid is None else self._valid[start : start + len(block)]
-            X = self._transform(block if good is None else block[good])
-            if self._look is not None:
-                self._look(X)
+            X = block if good is None else block[good]
+            X = X if self._scaling is None else self._scaling.apply(X)
             yield start, good, X
 
     def _names(self, start: int, stop: int) -> dict[str, Any]:
-        ids = self._table.ids
+        ids = column_of(self._table, "id")
         return {} if ids is None else {"id": ids[start:stop]}
 
     def _nothing(self) -> NDArray[np.int64]:
@@ -121,6 +117,12 @@ class Described:
     def _tell(self, done: int) -> None:
         if self._progress is not None:
             self._progress(done, self.n_rows)
+
+
+def column_of(table: Table, role: str) -> list[Any] | None:
+    """Column with the id, the image or the text of each row, if there is one."""
+    name = table.roles.get(role)
+    return None if name is None else table.kept[name]
 
 
 def _spread(found: Assigned, good: NDArray[np.bool_]) -> Assigned:

@@ -34,7 +34,8 @@ from crlm.record.archive import (
     write_archive,
 )
 from crlm.record.content import Model, parts, restore
-from crlm.record.source import Source, Transform, restored_source, source_parts
+from crlm.record.source import Source, restored_source, source_parts
+from crlm.scaling import Scaling
 from crlm.tables import Table, check_writable, row_blocks, write_together
 
 if TYPE_CHECKING:
@@ -43,8 +44,8 @@ if TYPE_CHECKING:
 __all__ = [
     "SUFFIX",
     "Data",
+    "Scaling",
     "Source",
-    "Transform",
     "describe",
     "fingerprint",
     "is_model",
@@ -199,7 +200,7 @@ def settings(model: CRLM) -> dict[str, Any] | None:
 def prepare(model: CRLM, X: NDArray[Any]) -> NDArray[Any]:
     """Rows as they are in a file, made ready for `predict` as the fitted ones were."""
     found = source(model)
-    return X if found is None else found.transform(X)
+    return X if found is None else found.transform.apply(X)
 
 
 def open_data(model: CRLM, path: str | os.PathLike[str] | None = None) -> Data:
@@ -256,7 +257,7 @@ def _changed_rows(model: CRLM, table: Table, found: Source) -> NDArray[np.int64]
         points = block[rows]
         same = np.isfinite(points).all(axis=1)
         if same.all() and len(points):
-            ready = check_points(found.transform(points), model._metric)
+            ready = check_points(found.transform.apply(points), model._metric)
             same = row_marks(ready) == marks[done : done + len(rows)]
         done += len(rows)
         changed.append(start + rows[~same])

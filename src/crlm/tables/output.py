@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from crlm.errors import CRLMError, DiskFullError, MissingExtraError, OutputError
+from crlm.tables.arrow import import_pyarrow
 from crlm.tables.common import listed
-from crlm.tables.parquet import import_pyarrow
 
 _PARTS: set[Path] = set()  # not ready yet
 

@@ -12,7 +12,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.lib import format as npy
 
-from crlm.tables.parquet import import_pyarrow
+from crlm.tables.arrow import import_pyarrow
 
 # Name of each column and its values in this block; lists of texts, or arrays of numbers.
 Block = dict[str, Any]
