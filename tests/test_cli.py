@@ -25,7 +25,7 @@ from crlm.cli import clusters, main
 from crlm.cli.common import number
 from crlm.errors import CRLMError, MissingExtraError, WeakEvidenceWarning
 
-COMMANDS = ("bench", "check", "demo", "fit", "info", "sample", "sigma")
+COMMANDS = ("bench", "check", "demo", "embed", "fit", "info", "sample", "sigma")
 
 
 @pytest.fixture(scope="module")
