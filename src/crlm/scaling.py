@@ -29,6 +29,12 @@ class Scaling:
     scale: Floats | None = None
     normalize: bool = False
 
+    @property
+    def names(self) -> list[str]:
+        """Flags that ask for it, in the order in which it is done."""
+        standardize = ["standardize"] if self.shift is not None else []
+        return [*standardize, *(["normalize"] if self.normalize else [])]
+
     def apply(self, X: NDArray[Any]) -> NDArray[Any]:
         """Do it to rows; float32 stays float32."""
         if self.shift is not None and self.scale is not None:

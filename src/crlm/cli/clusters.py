@@ -101,6 +101,12 @@ def doubts(model: CRLM) -> list[str]:
     n = len(model.labels_)
     if model.n_clusters_ == 0:
         return [f"no cluster found: every row is background. {why_nothing(model)}"]
+    if model.sigma_estimate_ is not None and model.sigma_estimate_.evidence == "weak":
+        seen = "no peak in the distances" if model.sigma_max == "histogram" else "no gap"
+        return [
+            f"evidence for --sigma-max is weak: {seen}. Using the best guess, "
+            f"{number(model.sigma_max_)}; to insist on more, --strict."
+        ]
     largest = int(model.cluster_sizes_.argmax())
     share = model.cluster_sizes_[largest] / n
     if share <= 0.5:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from crlm.cli.common import Command, count, number, say, table_options
+from crlm.cli.common import Command, count, drop_option, number, remark, say, table_options
 from crlm.errors import InputError
 
 if TYPE_CHECKING:
@@ -43,12 +43,7 @@ def _rows_options() -> list[Any]:
             help="cosine divides each row by its length first.",
         ),
         table_options,
-        click.option(
-            "--drop-invalid",
-            is_flag=True,
-            help="Leave out rows with NaN or inf, and for cosine those of only zeros; their label "
-            "is -1.",
-        ),
+        drop_option,
         click.option(
             "--standardize",
             is_flag=True,
@@ -169,16 +164,20 @@ class Rows:
             raise InputError(message) from error
 
 
-def read_file(data: Path, flags: dict[str, Any], *, quiet: bool = False) -> Table:
+def table_arguments(flags: dict[str, Any]) -> dict[str, Any]:
+    """Keyword arguments of `read_table` that the flags of `table_options` stand for."""
+    given = {name: flags[name] for name in TABLE_FLAGS if flags.get(name) is not None}
+    roles = {role: given.pop(role) for role in ROLES if role in given}
+    return {**given, **({"roles": roles} if roles else {})}
+
+
+def read_file(data: Path, flags: dict[str, Any]) -> Table:
     """Read what the flags of `table_options` ask for, and pass on what there is to note."""
     from crlm.tables import read_table
 
-    reading = {name: flags.get(name) for name in TABLE_FLAGS}
-    roles = {role: name for role in ROLES if (name := reading.pop(role)) is not None}
-    table = read_table(data, **reading, roles=roles)
-    if not quiet:
-        for note in table.notes:
-            say(f"note: {note}", err=True)
+    table = read_table(data, **table_arguments(flags))
+    for note in table.notes:
+        remark(f"note: {note}")
     return table
 
 
@@ -191,13 +190,12 @@ def read_rows(
     normalize: bool = False,
     sample: int | None = None,
     seed: int = 0,
-    quiet: bool = False,
     **flags: Any,
 ) -> Rows:
     """Read a file, find the rows that can be used, and prepare them as asked for."""
-    table = read_file(data, flags, quiet=quiet)
-    direction = "--normalize" if normalize else "--metric cosine" if metric == "cosine" else None
-    valid = _valid(table, None if standardize else direction, drop_invalid)
+    table = read_file(data, flags)
+    direction = None if standardize else direction_of(metric, normalize=normalize)
+    valid = valid_rows(table, direction, drop_invalid)
     rows = Rows(table, valid, _sampled(table, valid, sample, seed))
     if not standardize and direction is None:
         _warn_of_spans(rows)
@@ -245,7 +243,12 @@ def _warn_of_spans(rows: Rows) -> None:
     )
 
 
-def _valid(table: Table, direction: str | None, drop_invalid: bool) -> NDArray[np.bool_] | None:
+def direction_of(metric: str, *, normalize: bool) -> str | None:
+    """Flag for which a row of zeros is of no use, if there is one."""
+    return "--normalize" if normalize else "--metric cosine" if metric == "cosine" else None
+
+
+def valid_rows(table: Table, direction: str | None, drop_invalid: bool) -> NDArray[np.bool_] | None:
     """Mask of the rows that can be used, or None when all can."""
     import numpy as np
 

@@ -18,6 +18,7 @@ allocated because a header says so; nothing that is written is ever half there.
 from __future__ import annotations
 
 import difflib
+import mmap
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -39,16 +40,21 @@ from crlm.tables.output import (
     check_writable,
     label_writer,
     replacing,
+    replacing_folder,
+    sweep,
     write_labels,
     write_labels_csv,
     write_together,
 )
 from crlm.tables.parquet import read_feather, read_parquet
+from crlm.tables.rows import ROW_WRITERS, Block, row_job, write_csv, write_parquet
 from crlm.tables.stdin import STDIN, spooled
 from crlm.tables.text import read_text
 
 __all__ = [
     "LABEL_WRITERS",
+    "ROW_WRITERS",
+    "Block",
     "Kept",
     "Table",
     "check_writable",
@@ -57,10 +63,15 @@ __all__ = [
     "label_writer",
     "read_table",
     "replacing",
+    "replacing_folder",
     "row_blocks",
+    "row_job",
+    "sweep",
     "warn_of_failures",
+    "write_csv",
     "write_labels",
     "write_labels_csv",
+    "write_parquet",
     "write_together",
     "zero_rows",
 ]
@@ -222,10 +233,17 @@ def zero_rows(X: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def row_blocks(X: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any]]]:
-    """Consecutive blocks of rows of about `BLOCK_BYTES`, each with its first row's number."""
+    """Consecutive blocks of rows of about `BLOCK_BYTES`, each with its first row's number.
+
+    Pages of a memory map are given back when a block is done with, or the whole file would be
+    counted as memory in the end.
+    """
     rows = max(1, BLOCK_BYTES // (X.shape[1] * X.itemsize))
+    pages = getattr(X, "_mmap", None)
     for start in range(0, len(X), rows):
         yield start, X[start : start + rows]
+        if pages is not None and hasattr(mmap, "MADV_DONTNEED"):
+            pages.madvise(mmap.MADV_DONTNEED)
 
 
 def _check_file(path: Path, suffixes: Sequence[str] = tuple(READERS)) -> None:
