@@ -26,7 +26,18 @@ from crlm.cli.common import number
 from crlm.errors import CRLMError, MissingExtraError
 
 COMMANDS = (
-    *("bench", "check", "completion", "demo", "export", "fit", "info", "predict", "sample"),
+    *(
+        "bench",
+        "check",
+        "completion",
+        "demo",
+        "embed",
+        "export",
+        "fit",
+        "info",
+        "predict",
+        "sample",
+    ),
     "sigma",
 )
 

@@ -69,10 +69,11 @@ def dominating_column(X: NDArray[Any]) -> tuple[int, float, Floats] | None:
     1
     """
     some = np.asarray(X[:: max(1, len(X) // 10_000)], dtype=np.float64)
-    spans = np.ptp(some, axis=0)
-    if (spans > 0).sum() < 2:
+    with np.errstate(over="ignore"):
+        spans = np.ptp(some, axis=0)
+    if (spans > 0).sum() < 2 or not np.isfinite(spans.max()):
         return None
-    variance = np.square(some.std(axis=0) / spans.max())  # scaled, or a square may overflow
+    variance = np.square((some / spans.max()).std(axis=0))  # scaled, or a square may overflow
     j = int(variance.argmax())
     share = float(variance[j] / variance.sum())
     return (j, share, spans) if share >= DOMINATES else None

@@ -29,6 +29,7 @@ from crlm.cli.common import (
 )
 from crlm.cli.completion import completion
 from crlm.cli.demo import demo
+from crlm.cli.embed import embed
 from crlm.cli.export import export
 from crlm.cli.fit import fit
 from crlm.cli.info import info
@@ -78,7 +79,7 @@ def root(ctx: click.Context) -> int:
 
 for _command in (
     *(demo, sigma, fit, predict, export, check),
-    *(sample, info, bench, completion),
+    *(sample, embed, info, bench, completion),
 ):
     root.add_command(equip(_command))
 

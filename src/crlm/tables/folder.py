@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
-from typing import cast
 
-from crlm.describe import WORDS, Method, describe_images
+from crlm.describe import METHODS, describe_images
 from crlm.errors import CRLMWarning, InputError
 from crlm.images import SUFFIXES, list_images
 from crlm.tables.common import Table, Wanted, listed
@@ -25,13 +24,13 @@ def read_folder(folder: Path, wanted: Wanted) -> Table:
         kinds = listed(sorted(SUFFIXES), 20)
         msg = f"{folder} is a folder without images ({kinds}). Give such a folder, or one file."
         raise InputError(msg)
-    method = cast("Method", wanted.descriptor or "hog")
-    described = describe_images(paths, method)
+    descriptor = METHODS[wanted.descriptor or "hog"]()
+    described = describe_images(paths, descriptor)
     warn_of_failures(described.failures, len(paths))
     names = [paths[i].as_posix() for i in described.rows]
     note = (
-        f"{folder}: {len(names):,} images are described by {WORDS[method]}. For that, embed them "
-        "with a network: crlm embed --help"
+        f"{folder}: {len(names):,} images are described by {descriptor.words}. "
+        "For that, take a network: crlm embed --help"
     )
     kept = Kept(["path"], lambda name: names)
     roles = {"id": "path", "image": "path"}

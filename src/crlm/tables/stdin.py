@@ -24,12 +24,19 @@ def spooled(read: Callable[[Path, Wanted], Table], wanted: Wanted) -> Table:
         msg = "--key and --descriptor do not go with -, which is csv on the standard input."
         raise InputError(msg)
     folder = tempfile.TemporaryDirectory(prefix="crlm-")
-    copy = Path(folder.name, "stdin")
+    try:
+        table = read(_copied(Path(folder.name, "stdin")), wanted)
+    except BaseException:
+        folder.cleanup()
+        raise
+    weakref.finalize(table.kept, folder.cleanup)
+    return table
+
+
+def _copied(copy: Path) -> Path:
     with copy.open("wb") as file:
         shutil.copyfileobj(sys.stdin.buffer, file)
     if copy.stat().st_size == 0:
         msg = "stdin is empty. Pipe csv into -, one row a line."
         raise InputError(msg)
-    table = read(copy, wanted)
-    weakref.finalize(table.kept, folder.cleanup)
-    return table
+    return copy
