@@ -19,7 +19,7 @@ from crlm.record.archive import DOCUMENT, read_archive, write_archive
 from damage import damaged
 
 V1 = Path(__file__).parent / "data" / "model-v1.crlm.npz"
-N_DAMAGED, N_FORGED = 2000, 600
+N_DAMAGED, N_FORGED = 2000, 300
 MEGABYTE = 1_000_000
 
 
