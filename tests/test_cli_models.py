@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -397,3 +398,16 @@ def test_check_takes_alpha(run):
     loose = run("check", "toy.npy", "--alpha", "none", "-s", "20")[1]
     assert "0 clusters" in strict
     assert "0 clusters" not in loose
+
+
+def test_memory_does_not_grow_with_the_file(run, toy, monkeypatch):
+    run("fit", "toy.npy", "-q", "-s", 5)
+    np.save("big.npy", np.tile(toy, (400, 1)))  # 11.5 MB
+    main(["predict", "toy.crlm.npz", "toy.npy", "-q"])  # what is imported does not count
+    monkeypatch.setattr("crlm.tables.BLOCK_BYTES", 2**18)
+    tracemalloc.start()
+    run("predict", "toy.crlm.npz", "big.npy", "-q", "-o", "a.csv", "-o", "a.npy", "-o", "a.parquet")
+    run("info", "big.npy")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 6_000_000
