@@ -8,7 +8,6 @@ them by itself.
 from __future__ import annotations
 
 import difflib
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -170,6 +169,8 @@ def _read_config(ctx: click.Context, param: click.Parameter, value: Path | None)
 
 
 def _settings_of(path: Path) -> dict[str, Any]:
+    import tomllib
+
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
