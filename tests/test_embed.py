@@ -404,6 +404,17 @@ def test_what_is_done_is_not_done_again(folder):
     assert len(Unfinished(place, pictures, {"size": 32})) == 0  # changed since
 
 
+def test_progress_counts_what_was_done_before(folder):
+    pictures = [folder / "photos" / name for name in GOOD]
+    net = Network(folder / "net.onnx", batch=2)
+    seen = []
+    store = {0: np.zeros(5, np.float32), 1: "broken"}
+    found = describe_images(pictures, net, store=store, progress=lambda *at: seen.append(at))
+    assert seen == [(4, 7), (6, 7), (7, 7)]
+    assert found.rows == [0, 2, 3, 4, 5, 6]
+    assert found.failures == ["broken"]
+
+
 def test_other_file_of_that_name_is_not_overwritten(folder, run):
     unfinished_name(folder / "photos.npz").write_text("my own notes, long enough to be no base")
     code, _, err = run("embed", "photos")
