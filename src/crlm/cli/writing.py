@@ -67,25 +67,38 @@ class Described:
             self._tell(stop)
         self.counts = counts
 
-    def count(self) -> NDArray[np.int64]:
-        """Rows in the background and in each cluster; looks at all of them if none has yet."""
+    def labels(self) -> Iterator[Block]:
+        """The labels alone, which is quicker."""
         import numpy as np
 
+        from crlm.labels import BACKGROUND
+
+        counts = self._nothing()
+        for start, good, X in self._transformed():
+            label = np.full(len(X) if good is None else len(good), BACKGROUND, dtype=np.int64)
+            if len(X):
+                label[slice(None) if good is None else good] = self._model.predict(X)
+            counts += np.bincount(label + 1, minlength=len(counts))
+            yield {"label": label}
+            self._tell(start + len(label))
+        self.counts = counts
+
+    def count(self) -> NDArray[np.int64]:
+        """Rows in the background and in each cluster; looks at all of them if none has yet."""
         if self.counts is None:
-            counts = self._nothing()
-            for start, good, X in self._transformed():
-                if len(X):
-                    counts += np.bincount(self._model.predict(X) + 1, minlength=len(counts))
-                counts[0] += 0 if good is None else int((~good).sum())
-                self._tell(start + (len(X) if good is None else len(good)))
-            self.counts = counts
+            for _ in self.labels():
+                pass
+        assert self.counts is not None
         return self.counts
 
     def jobs(self, paths: Sequence[Path]) -> list[Job]:
         """What writes each file, in the format that its suffix says."""
         from crlm.tables import row_job
 
-        return [(path, row_job(path, self.blocks, self.n_rows)) for path in paths]
+        return [(path, row_job(path, self._blocks_for(path), self.n_rows)) for path in paths]
+
+    def _blocks_for(self, path: Path) -> Callable[[], Iterator[Block]]:
+        return self.labels if path.suffix.lower() == ".npy" else self.blocks
 
     def to_stdout(self) -> None:
         """Write csv to the standard output."""
