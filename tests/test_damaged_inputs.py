@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from crlm.cli import main
 from crlm.errors import CRLMError, InputError, MemoryLimitError
 from crlm.tables import hdf5 as hdf5_tables
 from crlm.tables import read_table
@@ -91,6 +92,21 @@ def test_columns_beside_the_numbers_of_damaged_files_end_in_a_sentence_too(tmp_p
                 except CRLMError:
                     refused += 1
     assert refused > 600
+
+
+@pytest.mark.parametrize("suffix", WHOLE)
+def test_program_ends_in_words_for_damaged_files(tmp_path, capsys, suffix):
+    whole, _ = WHOLE[suffix][0]
+    rng, codes = np.random.default_rng(7), set()
+    for i in range(25):
+        path = tmp_path / f"{i}{suffix}"
+        path.write_bytes(damaged(whole, rng))
+        codes.add(main(["info", str(path), "--json"]))
+        out, err = capsys.readouterr()
+        assert "Traceback" not in err
+        assert out.startswith("{") != ("error: " in err)
+    assert codes <= {0, 3}
+    assert 3 in codes
 
 
 # Files made to ask for much

@@ -207,6 +207,82 @@ def test_without_onnxruntime_the_message_says_how_to_get_it(run, folder, monkeyp
         Network(folder / "net.onnx")
 
 
+# Described alike
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ["--method", "hog", "--size", "32"],
+        ["--method", "pixels", "--components", "3"],
+        ["--model", "net.onnx", "--layer", "features", "--white", "255", "--fit", "stretch"],
+    ],
+)
+def test_like_makes_vectors_that_can_be_compared(run, folder, flags):
+    run("embed", "photos", *flags)
+    again = ["--model", "net.onnx"] if "net.onnx" in flags else []
+    (folder / "some.txt").write_text("photos/8.png\nphotos/more/1.png\n")
+    assert run("embed", "some.txt", "--like", "photos.npz", *again)[0] == 0
+    table = read_table("photos.npz")
+    rows = [table.kept["paths"].index(f"photos/{name}") for name in ("8.png", "more/1.png")]
+    np.testing.assert_allclose(read_table("some.npz").X, table.X[rows], rtol=1e-5, atol=1e-5)
+    run("fit", "photos.npz", "-s", "1")
+    assert run("predict", "photos.crlm.npz", "some.npz")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ([], ["--size", "32"], "was made with size 32, the data of the model with size 64, so"),
+        (["--method", "pixels"], ["--method", "pixels"], "with components of its own"),
+        (
+            ["--model", "net.onnx", "--layer", "features"],
+            ["--model", "net.onnx", "--layer", "pool"],
+            "was made with layer pool, the data of the model with layer features",
+        ),
+    ],
+)
+def test_vectors_made_otherwise_are_not_compared_in_silence(run, folder, old, new, words):
+    run("embed", "photos", *old)
+    run("fit", "photos.npz", "-s", "1")
+    (folder / "more.txt").write_text("\n".join(f"photos/{name}" for name in GOOD[1:]))
+    run("embed", "more.txt", *new)
+    code, _, err = run("predict", "photos.crlm.npz", "more.npz")
+    assert code == 3
+    assert words in err
+    assert "Embed it in the same way: crlm embed ... --like" in err
+
+
+def test_pixels_of_another_folder_are_not_compared_either(run, folder):
+    run("fit", "photos", "--descriptor", "pixels", "-s", "1")
+    assert run("predict", "photos.crlm.npz", "photos")[0] == 0
+    code, _, err = run("predict", "photos.crlm.npz", "photos/more")
+    assert code == 3
+    assert "cannot be compared" in err
+
+
+LIKE = {
+    "missing": ("--like no.npz", 3, "no such file: no.npz"),
+    "other file": ("--like other.npz", 3, "other.npz does not say how its vectors were made"),
+    "other flag": ("--like photos.npz --size 9", 2, "--like and --size do not go together"),
+    "network for hog": ("--like photos.npz --model net.onnx", 3, "made without a network, by hog"),
+    "no network": ("--like net.npz", 3, "made with the network net.onnx. Name it again with --mo"),
+    "another": ("--like net.npz --model two.onnx", 3, "two.onnx is another network than that of"),
+}
+
+
+@pytest.mark.parametrize("case", LIKE)
+def test_like_what_cannot_be_followed_is_refused(run, folder, case):
+    run("embed", "photos")
+    run("embed", "photos", "--model", "net.onnx", "-o", "net.npz")
+    np.savez("other.npz", X=np.zeros((3, 2)), info=np.array("hello"))
+    (folder / "two.onnx").write_bytes((folder / "net.onnx").read_bytes() + b"\x12\x01x")
+    flags, expected, words = LIKE[case]
+    code, out, err = run("embed", "photos", "-o", "new.npz", *flags.split())
+    assert (code, out) == (expected, "")
+    assert words in err
+
+
 # Networks
 
 
@@ -326,6 +402,17 @@ def test_what_is_done_is_not_done_again(folder):
     other.close()
     os.utime(pictures[0], (1, 1))
     assert len(Unfinished(place, pictures, {"size": 32})) == 0  # changed since
+
+
+def test_progress_counts_what_was_done_before(folder):
+    pictures = [folder / "photos" / name for name in GOOD]
+    net = Network(folder / "net.onnx", batch=2)
+    seen = []
+    store = {0: np.zeros(5, np.float32), 1: "broken"}
+    found = describe_images(pictures, net, store=store, progress=lambda *at: seen.append(at))
+    assert seen == [(4, 7), (6, 7), (7, 7)]
+    assert found.rows == [0, 2, 3, 4, 5, 6]
+    assert found.failures == ["broken"]
 
 
 def test_other_file_of_that_name_is_not_overwritten(folder, run):

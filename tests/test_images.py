@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image, ImageOps
 
 from crlm.errors import CRLMError, InputError
 from crlm.images import as_image, is_image, list_images, open_image, padded, pixels, thumbnail
@@ -37,6 +37,33 @@ def test_camera_rotation_is_undone(tmp_path):
     image = open_image(tmp_path / "x.jpg")
     assert image.size == (24, 40)
     np.testing.assert_allclose(np.asarray(image)[5, 12], WARM, atol=8)
+
+
+def test_picture_with_damaged_words_of_the_camera_opens(tmp_path):
+    exif = Image.Exif()
+    exif[0x0112], exif[0x010F] = 6, "Maker"
+    file, failed = io.BytesIO(), 0
+    picture().save(file, "JPEG", exif=exif)
+    start = file.getvalue().index(b"Exif") + 6
+    for place in range(start, start + 40):
+        for value in (1, 3, 4, 5, 10, 12):  # numbers of types
+            octets = bytearray(file.getvalue())
+            octets[place] = value
+            (tmp_path / "x.jpg").write_bytes(octets)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                assert sorted(open_image(tmp_path / "x.jpg").size) == [24, 40]
+                failed += fails_to_turn(tmp_path / "x.jpg")
+    assert failed > 0  # some of them Pillow itself cannot turn
+
+
+def fails_to_turn(path):
+    with Image.open(path) as image:
+        try:
+            ImageOps.exif_transpose(image)
+        except Exception:  # noqa: BLE001 - of any kind
+            return True
+    return False
 
 
 def test_transparent_is_white(tmp_path):

@@ -471,3 +471,51 @@ def test_no_single_vector_column_on_the_command_line(run):
         "Use --vector emb\n",
     )
     assert run("fit", "crops.parquet", "--vector", "clip")[0] == 0
+
+
+LINES = {
+    "missing": ("fit tyo.npy", 3, "no such file: tyo.npy. Did you mean toy.npy?"),
+    "meta": (
+        "fit toy.npy --meta rows.csv",
+        3,
+        "rows.csv has 3 rows, toy.npy has 90. --meta must align row by row",
+    ),
+    "objects": (
+        "fit objects.npy",
+        3,
+        "objects.npy holds Python objects; refusing to unpickle. Save a float array: np.save(f, "
+        "x.astype('float32')).",
+    ),
+    "id": ("fit toy.npy --id name", 3, "toy.npy has no column 'name' for --id. Columns beside"),
+    "id of meta": (
+        "fit toy.npy --meta names.csv --id nam",
+        3,
+        "toy.npy has no column 'nam' for --id. Did you mean name?",
+    ),
+    "key": (
+        "fit two.npz",
+        3,
+        "two.npz has 2 matrices. Candidates: A (90, 6), B (90, 6). Use --key A",
+    ),
+    "h5 key": ("fit two.h5", 3, "two.h5 has 2 matrices. Candidates: A (90, 6), B (90, 6). Use --k"),
+    "sample": ("fit toy.npy --sample 0", 2, "Invalid value for '--sample': 0 is not in the range"),
+    "descriptor": ("fit toy.npy --descriptor sift", 2, "'sift' is not one of 'hog', 'pixels'"),
+    "vector": ("fit names.csv --vector name", 3, "names.csv column 'name' row 0 is not a vector:"),
+}
+
+
+@pytest.mark.parametrize("case", LINES)
+def test_error_of_an_input_is_a_sentence_with_its_exit_code(run, case):
+    np.save("toy.npy", X)
+    Path("rows.csv").write_text("name\na\nb\nc\n")
+    pd.DataFrame({"name": NAMES}).to_csv("names.csv", index=False)
+    np.save("objects.npy", np.array([[1, "a"]], dtype=object))
+    np.savez("two.npz", A=X, B=X)
+    with h5py.File("two.h5", "w") as file:
+        file["A"], file["B"] = X, X
+    line, expected, words = LINES[case]
+    code, out, err = run(*line.split())
+    assert (code, out) == (expected, "")
+    assert err.startswith("error: ")
+    assert err.count("\n") == 1
+    assert words in err

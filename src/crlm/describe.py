@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crlm.errors import InputError, ParameterError
-from crlm.features import hog, principal
+from crlm.features import Axes, hog, principal_axes
 from crlm.images import pixels
 
 Floats = NDArray[np.float32]
@@ -43,6 +44,9 @@ class Descriptor(Protocol):
     def finish(self, X: Floats) -> Floats:
         """Do what needs all vectors."""
 
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """What another set needs to be described in the same way, beside the settings."""
+
 
 class Hog:
     """Outlines: grey pixels of a square, gradients in 8 × 8 cells; 1,764 numbers."""
@@ -69,22 +73,25 @@ class Hog:
         """Nothing."""
         return X
 
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Nothing."""
+        return {}
+
 
 class Pixels:
     """Shades: the colours of a small square, as principal components of the whole set.
 
-    These depend on the set, so that sets described apart cannot be compared.
+    Vectors of two sets can be compared only along the same `axes`.
     """
 
     words = "their pixels, which see shades and not what is meant"
     batch = 32
 
-    def __init__(self, size: int = 32, components: int = 64) -> None:
+    def __init__(self, size: int = 32, components: int = 64, axes: Axes | None = None) -> None:
         if min(size, components) < 1:
             msg = f"size and components must be at least 1, got {size} and {components}."
             raise ParameterError(msg)
-        self.size, self.components = size, components
-        # The components are of the whole set and made last, so they are no part of a vector.
+        self.size, self.components, self.axes = size, components, axes
         self.settings: dict[str, Any] = {"method": "pixels", "size": size, "components": components}
 
     def prepare(self, path: Path) -> NDArray[Any]:
@@ -97,7 +104,22 @@ class Pixels:
 
     def finish(self, X: Floats) -> Floats:
         """Principal components, at most one less than there are pictures."""
-        return principal(X, self.components).astype(np.float32)
+        if self.axes is None:
+            self.axes = principal_axes(X, self.components)
+        self.settings["axes"] = hashlib.sha256(
+            self.axes.mean.tobytes() + self.axes.basis.tobytes()
+        ).hexdigest()
+        return self.axes.coordinates(X).astype(np.float32)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The axes, as pictures."""
+        if self.axes is None:
+            return {}
+        shape = (self.size, self.size, 3)
+        return {
+            "mean": self.axes.mean.reshape(shape),
+            "components": self.axes.basis.reshape(-1, *shape),
+        }
 
 
 METHODS: dict[str, Callable[[], Descriptor]] = {"hog": Hog, "pixels": Pixels}

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 
 from crlm import __version__
-from crlm.describe import Described, Descriptor, Progress, describe_images
+from crlm.describe import Described, Descriptor, Hog, Pixels, Progress, describe_images
 from crlm.errors import InputError
+from crlm.features import Axes
 from crlm.images import SUFFIXES, list_images
+from crlm.network import Network
 from crlm.tables import replacing
+from crlm.tables.arrays import read_array, read_made
+from crlm.tables.made import SCHEMA
 from crlm.unfinished import Unfinished
-
-SCHEMA = "crlm.vectors/1"
 
 
 def pictures_of(source: Path) -> list[Path]:
@@ -88,12 +90,67 @@ def embed(
     try:
         described = describe_images(pictures, descriptor, store=store, progress=progress)
         with replacing(out) as file:
-            write_vectors(file, described, pictures, out, descriptor.settings)
+            write_vectors(file, described, pictures, out, descriptor)
     except BaseException:
         store.close()
         raise
     store.remove()
     return described
+
+
+def descriptor_like(
+    path: Path, *, model: Path | None = None, threads: int | None = None
+) -> Descriptor:
+    """Descriptor with the settings of an earlier file of vectors.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    model : path or None
+        The network, when it was made with one; it must be the same.
+    threads : int or None
+    """
+    if not path.is_file():
+        msg = f"no such file: {path}"
+        raise InputError(msg)
+    made = read_made(path) if path.suffix.lower() == ".npz" else {}
+    makers: dict[Any, Callable[[], Descriptor]] = {
+        "hog": lambda: Hog(made["size"]),
+        "pixels": lambda: Pixels(made["size"], made["components"], _axes(path)),
+        "onnx": lambda: _network(made, model, path.name, threads),
+    }
+    if made.get("method") not in makers:
+        msg = f"{path.name} does not say how its vectors were made; crlm embed did not write it."
+        raise InputError(msg)
+    if model is not None and made["method"] != "onnx":
+        msg = f"{path.name} was made without a network, by {made['method']}. Leave out --model."
+        raise InputError(msg)
+    try:
+        return makers[made["method"]]()
+    except (KeyError, TypeError) as error:
+        msg = f"{path.name} is damaged: it does not say how its vectors were made."
+        raise InputError(msg) from error
+
+
+def _axes(path: Path) -> Axes:
+    mean, basis = (read_array(path, name) for name in ("mean", "components"))
+    return Axes(mean.ravel(), basis.reshape(len(basis), -1))
+
+
+def _network(
+    made: Mapping[str, Any], model: Path | None, source: str, threads: int | None
+) -> Descriptor:
+    if model is None:
+        msg = f"{source} was made with the network {made['model']}. Name it again with --model."
+        raise InputError(msg)
+    same: dict[str, Any] = {name: made[name] for name in ("layer", "size", "white", "fit")}
+    same |= {name: tuple(made[name]) for name in ("mean", "std")}
+    net = Network(model, threads=threads, **same)
+    if net.settings["sha256"] != made["sha256"]:
+        msg = f"{model} is another network than that of {source}, {made['model']}."
+        raise InputError(msg)
+    return net
 
 
 def unfinished_name(out: Path) -> Path:
@@ -106,12 +163,17 @@ def write_vectors(
     described: Described,
     pictures: Sequence[Path],
     out: Path,
-    settings: dict[str, Any],
+    descriptor: Descriptor,
 ) -> None:
     """Write arrays that any NumPy reads, and one JSON document about them."""
-    info = {"schema": SCHEMA, "crlm": __version__, **settings, "failures": described.failures}
-    paths = [_from(out, pictures[i]) for i in described.rows]
-    np.savez(file, X=described.X, paths=np.array(paths), info=np.array(json.dumps(info)))
+    made = {"crlm": __version__, **descriptor.settings, "failures": described.failures}
+    arrays = {
+        "X": described.X,
+        "paths": np.array([_from(out, pictures[i]) for i in described.rows]),
+        "info": np.array(json.dumps({"schema": SCHEMA, **made})),
+        **descriptor.arrays(),
+    }
+    np.savez(file, **arrays)  # type: ignore[arg-type]
 
 
 def _from(out: Path, picture: Path) -> str:

@@ -6,6 +6,8 @@ cats and dogs do not. For meaning use a trained network (``crlm embed --model``)
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -70,17 +72,26 @@ def hog(
     return out.reshape(len(stack), -1)
 
 
-def principal(X: ArrayLike, n_components: int) -> NDArray[np.float64]:
-    """Coordinates along the directions in which the rows vary most, at most `n_components`.
+class Axes(NamedTuple):
+    """Directions in which some rows vary most: `mean` of shape (d,), `basis` of shape (k, d)."""
 
-    Distances are kept as far as so few numbers can keep them. The sign of a direction is chosen
-    so that its largest weight is positive, since a decomposition leaves it open.
+    mean: Floats
+    basis: Floats
 
-    >>> principal([[0.0, 0.0], [2.0, 0.1], [4.0, 0.0]], 1).round(3).tolist()
-    [[-2.0], [0.0], [2.0]]
+    def coordinates(self, X: ArrayLike) -> Floats:
+        """Where rows, these or others, lie along the directions."""
+        return np.asarray((np.asarray(X, dtype=np.float64) - self.mean) @ self.basis.T)
+
+
+def principal_axes(X: ArrayLike, n_components: int) -> Axes:
+    """Directions in which the rows vary most, at most `n_components` and one less than rows.
+
+    The sign of a direction is chosen so that its largest weight is positive, since a
+    decomposition leaves it open.
     """
     points = np.asarray(X, dtype=np.float64)
-    centred = points - points.mean(axis=0)
+    mean = points.mean(axis=0)
+    centred = points - mean
     wide = centred.shape[1] > len(centred)
     # The smaller of the two products has the same spectrum, and its size squared is affordable.
     values, vectors = np.linalg.eigh(centred @ centred.T if wide else centred.T @ centred)
@@ -90,8 +101,19 @@ def principal(X: ArrayLike, n_components: int) -> NDArray[np.float64]:
         basis = basis @ centred
         basis /= np.maximum(np.linalg.norm(basis, axis=1, keepdims=True), np.finfo(float).tiny)
     largest = np.abs(basis).argmax(axis=1)
-    basis = basis * np.where(basis[np.arange(len(basis)), largest] < 0, -1.0, 1.0)[:, None]
-    return np.asarray(centred @ basis.T)
+    signs = np.where(basis[np.arange(len(basis)), largest] < 0, -1.0, 1.0)
+    return Axes(mean, basis * signs[:, None])
+
+
+def principal(X: ArrayLike, n_components: int) -> NDArray[np.float64]:
+    """Coordinates along the directions in which the rows vary most, at most `n_components`.
+
+    Distances are kept as far as so few numbers can keep them.
+
+    >>> principal([[0.0, 0.0], [2.0, 0.1], [4.0, 0.0]], 1).round(3).tolist()
+    [[-2.0], [0.0], [2.0]]
+    """
+    return principal_axes(X, n_components).coordinates(X)
 
 
 def _stack(images: ArrayLike) -> Floats:

@@ -9,7 +9,7 @@ so that of the M nearest points a share :math:`q = (R / r_M)^{\delta}` is expect
 cluster has far more. What the density is does not matter, only the growth :math:`\delta`, which
 is not d (edges, curvature and correlated columns lower it). It is estimated from the points that
 belong to no cluster, at the same counts, so that whatever bends the growth bends the estimate
-alike. Three cautions make it a test:
+alike. Two cautions make it a test:
 
 * *Contrast.* The background within a ball may be up to twice as dense as the shell around it
   foretells (an edge or the slope of a density can do that), so a ball must be surprising at 2 q.
@@ -17,8 +17,16 @@ alike. Three cautions make it a test:
 * *Own slope.* Growth differs from place to place. Each point shows its own a little farther out,
   from the shell to one of four times as many points; it is shrunk towards the typical one by the
   measured spread of true slopes and may only speak against a cluster.
+
+That is what a single cluster must stand up to (:meth:`Growth.surprise`). Whether there is any
+cluster at all is asked more severely (``severe=True``), of the best ball alone:
+
 * *Doubt.* The true growth at a place may still be a factor f lower, at the price of its log
   likelihood, ``(kappa + K) * (f - 1 - log f)``; the least surprising f counts.
+* *Trend.* Where a background is denser it may also grow more slowly; the heavy tails of Student's
+  t in many dimensions do that, whose middle then looks like a cluster. The trend of the growth
+  with the density is measured between the sparse and the dense third of the places and carried
+  on to the densest.
 """
 
 from __future__ import annotations
@@ -78,12 +86,18 @@ class Growth:
         Inverse variance of true log slopes between places.
     delta : ndarray of shape (n_levels, n_ratios)
         Growth from a share of the neighbours to all of them.
+    trend : ndarray of shape (n_levels,)
+        How the log of log r(M) / r(M / 4) changes with log r(M); 0 unless it falls.
+    middle : ndarray of shape (n_levels,)
+        Median of log r(M).
     """
 
     levels: Rows
     slope: F64
     kappa: F64
     delta: F64
+    trend: F64
+    middle: F64
 
     @classmethod
     def learn(cls, log_r: F64) -> Growth:
@@ -101,7 +115,14 @@ class Growth:
             ordered = np.partition(u, [lower, low, n // 2])
             slope[b] = ordered[n // 2]
             spread[b] = ((ordered[low] - ordered[lower]) / _Z) ** 2 - 1.0 / information[0]
-        growth = cls(at, slope, 1.0 / _pooled(spread), np.ones((len(at), len(_RATIOS))))
+        growth = cls(
+            at,
+            slope,
+            1.0 / _pooled(spread),
+            np.ones((len(at), len(_RATIOS))),
+            np.array([_trend(log_r[:, s], log_r[:, s] - log_r[:, max(1, s // 4)]) for s in at]),
+            np.median(log_r[:, at], axis=0),
+        )
         for b, s in enumerate(at):
             shrink = growth._shrunk(log_r, every, none, np.full(n, s))[0]
             for a, ratio in enumerate(_RATIOS):
@@ -118,7 +139,8 @@ class Growth:
         m: Rows,
         log_R: ArrayLike,
         w: float = 1.0,
-        worth: float = 0.0,
+        *,
+        severe: bool = False,
     ) -> F64:
         """Minus the log of the chance of a ball with as many points in the background.
 
@@ -132,10 +154,12 @@ class Growth:
             Log of the radius.
         w : float
             Points for each reference; 1 when all points are references.
-        worth : float
-            Surprise below this needs no doubt: it is not looked at more closely.
+            severe : bool
+            Whether growth may be as unlike the typical one as it can be; less is surprising then.
         """
-        beside = [self._beside(c, log_r, rows, m, np.asarray(log_R), w, worth) for c in SHELLS]
+        beside = [
+            self._beside(shell, log_r, rows, m, np.asarray(log_R), w, severe) for shell in SHELLS
+        ]
         most: F64 = np.maximum.reduce(beside)
         return most
 
@@ -147,18 +171,23 @@ class Growth:
         return np.where(ok, np.minimum(b, m), m)
 
     def _beside(
-        self, shell: int, log_r: F64, rows: Rows, m: Rows, log_R: F64, w: float, worth: float
+        self, shell: int, log_r: F64, rows: Rows, m: Rows, log_R: F64, w: float, severe: bool
     ) -> F64:
         ok, s, log_q, certainty = self._shell(shell, log_r, rows, m, log_R, w)
         n_seen = (m + s - 1).astype(np.float64)
-        out = np.where(ok, _tail(m, n_seen, _share(log_q, w)), -np.inf)
-        doubtful = np.flatnonzero(out >= worth)
-        if len(doubtful):
-            f, at = _SLOWER, doubtful
-            price = certainty[at] * (f - 1.0 - np.log(f))
-            tails = _tail(m[at], n_seen[at], _share(f * log_q[at], w))
-            out[at] = (tails + price).min(axis=0)
-        return out
+        if not severe:
+            return np.where(ok, _tail(m, n_seen, _share(log_q, w)), -np.inf)
+        log_q = log_q * self._slower_where_dense(log_r, rows, m, s, w)
+        f = _SLOWER
+        tails = _tail(m, n_seen, _share(f * log_q, w)) + certainty * (f - 1.0 - np.log(f))
+        return np.where(ok, tails.min(axis=0), -np.inf)
+
+    def _slower_where_dense(self, log_r: F64, rows: Rows, m: Rows, s: Rows, w: float) -> F64:
+        """Growth that the trend foretells at a place, over the typical one; at most 1."""
+        M = np.minimum(np.rint(m / w).astype(np.intp) + s, log_r.shape[1] - 1)
+        denser = np.minimum(log_r[rows, M] - self._look(self.middle, M), 0.0)
+        slower: F64 = np.exp(-self._look(self.trend, s) * denser)
+        return slower
 
     def _shell(
         self, shell: int, log_r: F64, rows: Rows, m: Rows, log_R: F64, w: float
@@ -211,6 +240,20 @@ def _own_slope(log_r: F64, rows: Rows, inner: Rows, s: Rows) -> tuple[F64, F64]:
     u = np.log(np.maximum(step, 1e-9) / np.log((kept + far * s) / (kept + s)))
     information = np.log(far) ** 2 / (1.0 / s - 1.0 / (far * s))
     return u, np.where(enough, information, 0.0)
+
+
+def _trend(log_r: F64, x: F64) -> float:
+    """Slope of log x against log r by the medians of their outer thirds; 0 unless it falls."""
+    third = len(log_r) // 3
+    if third < MIN_POINTS:
+        return 0.0
+    order = np.argsort(log_r, kind="stable")
+    dense, sparse = order[:third], order[-third:]
+    run = np.median(log_r[sparse]) - np.median(log_r[dense])
+    x_dense, x_sparse = np.median(x[dense]), np.median(x[sparse])
+    if min(run, x_dense, x_sparse) <= _TIE:
+        return 0.0
+    return float(min(np.log(x_sparse / x_dense) / run, 0.0))
 
 
 def _pooled(spread: F64) -> F64:

@@ -174,7 +174,10 @@ def _upright_rgb(image: Picture) -> Picture:
     """Turn as the camera says; lay what is transparent on white; bring deep greys to 8 bits."""
     from PIL import Image, ImageOps
 
-    upright = ImageOps.exif_transpose(image)
+    try:
+        upright = ImageOps.exif_transpose(image)
+    except DECODE_ERRORS:  # what the camera says is damaged; the picture need not be
+        upright = image
     if upright.mode.startswith("I") or upright.mode == "F":
         deep = np.asarray(upright, dtype=np.float64)
         high = _white(upright.mode, deep)

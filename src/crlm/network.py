@@ -133,6 +133,10 @@ class Network:
         """Nothing."""
         return X
 
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Nothing."""
+        return {}
+
 
 def _flat(out: NDArray[Any], layer: str, name: str) -> NDArray[np.float32]:
     """One row for each picture: maps and tokens are averaged."""

@@ -6,8 +6,9 @@ For each radius of a fine grid, take the clusters of Algorithm 2 that are more t
     net(R) = sum over clusters of (points - 2 * background expected).
 
 A shell is worth taking while more than half of it belongs to the cluster, so `net` rises while
-the ball grows into its cluster and falls when it grows into the background. Where clusters are
-well apart it has a plateau; the middle of the widest one is taken, of those as high as any.
+the ball grows into its cluster and falls when it grows into the background. The middle one of
+the radii whose `net` is as high as any is taken; where clusters are well apart these are many,
+a plateau.
 """
 
 from __future__ import annotations
@@ -127,7 +128,7 @@ def suggest_sigma_max(X: Floats, background: Background, alpha: float) -> SigmaE
     edges, counts = _histogram(background.references.log_r, d)
     path = (
         None
-        if background.growth is None
+        if background.growth is None or background.alone
         else _Path(background.references, background.growth, alpha)
     )
     found = [] if path is None else [path.clusters(k) for k in path.radii]
@@ -136,15 +137,14 @@ def suggest_sigma_max(X: Floats, background: Background, alpha: float) -> SigmaE
     sigmas = np.exp2(radii / _STEPS) / math.sqrt(4.0 * d)
     n_clusters = np.array([len(balls) for balls in found], dtype=np.intp)
     if path is None or not n_clusters.any():
-        surprise, log_R = background.best
+        log_R = background.log_radius
         guess = math.exp(log_R) / math.sqrt(4.0 * d) if math.isfinite(log_R) else 1.0
-        score = _score(surprise, background.references.n_points)
+        score = _score(background.surprise, background.references.n_points)
         none = (math.nan, math.nan)
         return SigmaEstimate(
             *(guess, "weak", [], edges, counts, none, score, 1.0, []), *(sigmas, n_clusters, net)
         )
-    first, last = _plateau(net, n_clusters)
-    at = (first + last) // 2
+    first, at, last = _plateau(net, n_clusters)
     plateau = float(sigmas[first]), float(sigmas[last])
     top = max(found[at], key=lambda ball: ball.surprise)
     return SigmaEstimate(
@@ -195,7 +195,7 @@ class _Path:
         m = self._m[:, k - self.radii[0]].copy()
         # With as many points in a wider ball, what failed fails again.
         rows = np.flatnonzero((m >= 2) & (m != self._failed))
-        surprise = self._growth.surprise(self.log_r, rows, m[rows], log_R, worth=self._needed)
+        surprise = self._growth.surprise(self.log_r, rows, m[rows], log_R)
         passed = surprise >= self._needed
         self._failed[rows] = np.where(passed, 0, m[rows])
         rows, surprise = rows[passed], surprise[passed]
@@ -229,7 +229,7 @@ class _Path:
             loss[changed] += np.where(near[np.ix_(changed, members)], weight, 0.0).sum(axis=1)
             m[changed] -= lost[changed]
             surprise[changed] = self._growth.surprise(
-                self.log_r, rows[changed], np.maximum(m[changed], 1), log_R, worth=self._needed
+                self.log_r, rows[changed], np.maximum(m[changed], 1), log_R
             )
             open_rows[changed] &= (m[changed] >= 2) & (surprise[changed] >= self._needed)
         return found
@@ -259,14 +259,15 @@ def _worth(ball: Found) -> float:
     return max(ball.m + 1 - CONTRAST * ball.expected, 0.0)
 
 
-def _plateau(net: F64, n_clusters: NDArray[np.intp]) -> tuple[int, int]:
-    """Widest run of radii as good as the best with one number of clusters; the first of equals."""
+def _plateau(net: F64, n_clusters: NDArray[np.intp]) -> tuple[int, int, int]:
+    """Middle one of the radii as good as any, and how far the number of clusters stays there."""
     good = (net >= (1.0 - _SHARE) * net.max() - _FEW) & (n_clusters > 0)
-    starts = np.flatnonzero(np.diff(np.where(good, n_clusters, 0), prepend=0))
-    ends = np.append(starts[1:], len(net))
-    width = np.where(good[starts], ends - starts, 0)
-    at = int(np.argmax(width))
-    return int(starts[at]), int(ends[at]) - 1
+    at = int(np.flatnonzero(good)[good.sum() // 2])
+    other = np.flatnonzero(~good | (n_clusters != n_clusters[at]))
+    after = int(np.searchsorted(other, at))
+    first = int(other[after - 1]) + 1 if after else 0
+    last = int(other[after]) - 1 if after < len(other) else len(net) - 1
+    return first, at, last
 
 
 def _alternatives(sigmas: F64, net: F64, first: int, last: int) -> list[float]:

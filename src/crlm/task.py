@@ -75,8 +75,10 @@ class Task:
         def accept(ball: Ball) -> bool:
             return ball.size >= self.min_size and (judge is None or judge(ball))
 
-        found = find_clusters(self.X, near, sigma_max, self.weights, accept, candidates)
-        return [
-            Judged(cluster, math.nan if judge is None else judge.p_value(cluster.ball))
-            for cluster in islice(found, self.k)
-        ]
+        clusters = find_clusters(self.X, near, sigma_max, self.weights, accept, candidates)
+        found = list(islice(clusters, self.k))
+        if judge is None:
+            return [Judged(cluster, math.nan) for cluster in found]
+        if not judge.any_beyond_doubt(cluster.ball for cluster in found):
+            return []
+        return [Judged(cluster, judge.p_value(cluster.ball)) for cluster in found]

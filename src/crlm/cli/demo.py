@@ -160,8 +160,9 @@ def gallery(model: CRLM, faces: Faces) -> Any:
     GalleryDisplay.from_estimator(
         model, faces.X, faces.images, cluster=largest, limit=2 * COLUMNS, marked=wrong, ax=ax
     )
+    which = "one cluster" if model.n_clusters_ == 1 else f"largest of {model.n_clusters_} clusters"
     ax.set_title(
-        f"{model.cluster_sizes_[largest]} of {len(faces.y)} patches found as one cluster, without "
-        "parameters; framed: not as in the truth"
+        f"{which}, found without parameters: {model.cluster_sizes_[largest]} of {len(faces.y)} "
+        "patches; framed: not as in the truth"
     )
     return figure

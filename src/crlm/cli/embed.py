@@ -31,6 +31,7 @@ Examples:
   crlm embed photos --method pixels --components 100 -o photos.npz
   crlm embed photos --model mobilenet.onnx --layer features
   crlm embed list.txt --model vgg16.onnx --layer fc7 --size 224 -o faces.npz
+  crlm embed new --like photos.npz
   crlm fit photos.npz
 
 \b
@@ -53,6 +54,13 @@ Exit codes:
     type=click.Choice(["hog", "pixels"]),
     help="Without a network: hog sees outlines, pixels shades (resized, then principal "
     "components). Neither sees what is meant.  [default: hog]",
+)
+@click.option(
+    "--like",
+    type=FilePath(),
+    metavar="FILE.npz",
+    help="Describe as in this file of vectors, so that both can be compared; a network must be "
+    "named again with --model.",
 )
 @click.option("--model", type=FilePath(), help="A network that you have, as an ONNX file.")
 @click.option(
@@ -118,7 +126,7 @@ def embed(source: Path, output: Path | None, force: bool, **flags: Any) -> int:
     from crlm.embed import pictures_of, unfinished_name
 
     pictures = pictures_of(source)
-    descriptor = chosen(flags)
+    descriptor = chosen(flags) if flags["like"] is None else alike(flags)
     bar = progress_bar(flags["progress"] and not flags["quiet"], "Images")
     try:
         with bar as progress:
@@ -157,6 +165,17 @@ def chosen(flags: dict[str, Any]) -> Descriptor:
         msg = "--components is about --method pixels."
         raise click.UsageError(msg)
     return network(flags) if flags["model"] is not None else basic(flags)
+
+
+def alike(flags: dict[str, Any]) -> Descriptor:
+    """Descriptor of an earlier file of vectors."""
+    given = [name for name in (*NETWORK_ONLY, "method", "size", "components") if flags[name]]
+    if given:
+        msg = f"--like and --{given[0]} do not go together: the settings are those of the file."
+        raise click.UsageError(msg)
+    from crlm.embed import descriptor_like
+
+    return descriptor_like(flags["like"], model=flags["model"], threads=flags["threads"])
 
 
 def basic(flags: dict[str, Any]) -> Descriptor:

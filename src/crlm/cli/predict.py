@@ -112,6 +112,8 @@ def read_new(model: CRLM, data: Path, reading: dict[str, Any]) -> Table:
         table = read_table(data, **{**reading, "columns": names})
     for note in table.notes:
         remark(f"note: {note}")
+    if found is not None and found.path is not None:
+        refuse_other_vectors(table, data, found.path, found.reading.get("descriptor"))
     if table.X.shape[1] != model.n_features_in_:
         msg = (
             f"{table.source} has {table.X.shape[1]:,} columns, but the model was fitted to "
@@ -119,6 +121,14 @@ def read_new(model: CRLM, data: Path, reading: dict[str, Any]) -> Table:
         )
         raise InputError(msg)
     return table
+
+
+def refuse_other_vectors(table: Table, data: Path, old: Path, descriptor: str | None) -> None:
+    """Refuse vectors of pictures that were made otherwise than those of the fit."""
+    from crlm.tables import check_made_alike, made_of
+
+    if not (old.exists() and data.exists() and old.samefile(data)):
+        check_made_alike(table.made, made_of(old, descriptor), table.source, "the model")
 
 
 def tell(

@@ -27,12 +27,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crlm.describe import METHODS
 from crlm.errors import InputError
-from crlm.tables.arrays import read_npy, read_npz
+from crlm.tables.arrays import read_made, read_npy, read_npz
 from crlm.tables.common import Table, Wanted, listed
 from crlm.tables.folder import read_folder, warn_of_failures
 from crlm.tables.hdf5 import read_hdf5
 from crlm.tables.kept import Kept, find_roles
+from crlm.tables.made import check_made_alike
 from crlm.tables.meta import READERS as META_READERS
 from crlm.tables.meta import read_meta
 from crlm.tables.output import (
@@ -57,10 +59,12 @@ __all__ = [
     "Block",
     "Kept",
     "Table",
+    "check_made_alike",
     "check_writable",
     "image_paths",
     "invalid_rows",
     "label_writer",
+    "made_of",
     "read_table",
     "replacing",
     "replacing_folder",
@@ -208,6 +212,19 @@ def image_paths(table: Table, folder: Path) -> list[Path] | None:
     return [
         folder / str(name) if (folder / str(name)).exists() else Path(str(name)) for name in names
     ]
+
+
+def made_of(path: Path, descriptor: str | None = None) -> Mapping[str, Any]:
+    """How the vectors of a file or folder are made of pictures, without making them again.
+
+    Nothing when it does not say, or is not there any more.
+    """
+    if path.is_dir():
+        return METHODS[descriptor or "hog"]().settings
+    try:
+        return read_made(path) if path.suffix.lower() == ".npz" else {}
+    except (InputError, OSError):
+        return {}
 
 
 def invalid_rows(X: NDArray[Any]) -> NDArray[np.int64]:

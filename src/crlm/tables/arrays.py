@@ -30,6 +30,7 @@ from crlm.tables.common import (
 )
 from crlm.tables.kept import Kept
 from crlm.tables.limits import check_declared
+from crlm.tables.made import parse_made
 
 MAPPED_FROM = 2**24  # bytes of an array in an archive from which it is mapped, not read
 
@@ -78,6 +79,7 @@ def read_npz(path: Path, wanted: Wanted) -> Table:
             raise InputError(msg)
         _check_matrix(f"{path.name}[{key}]", headers[key])
         X = _read_member(archive, path, key)
+        made = _made(archive, path, headers.get("info"))
     n = len(X)
     lists = [
         name
@@ -85,7 +87,28 @@ def read_npz(path: Path, wanted: Wanted) -> Table:
         if shape == (n,) and name != key and dtype.kind in "USbiuf"
     ]
     kept = Kept(lists, partial(_read_list, path))
-    return Table(_taken(X, wanted.columns, path.name), None, path.name, kept=kept)
+    return Table(_taken(X, wanted.columns, path.name), None, path.name, kept=kept, made=made)
+
+
+def read_made(path: Path) -> dict[str, Any]:
+    """How the vectors in a .npz file were made of pictures; nothing when it does not say."""
+    with _open_zip(path) as archive:
+        return _made(archive, path, _read_headers(archive, path.name).get("info"))
+
+
+def read_array(path: Path, name: str) -> NDArray[Any]:
+    """Array of a .npz file of any shape; an InputError when it is not there or damaged."""
+    with _open_zip(path) as archive:
+        if name not in _read_headers(archive, path.name):
+            msg = f"{path.name} has no array {name!r}."
+            raise InputError(msg)
+        return _read_member(archive, path, name)
+
+
+def _made(archive: zipfile.ZipFile, path: Path, header: Header | None) -> dict[str, Any]:
+    if header is None or header.shape != () or header.dtype.kind != "U":
+        return {}
+    return parse_made(str(_read_member(archive, path, "info")))
 
 
 def _taken(X: NDArray[Any], columns: Sequence[str] | None, source: str) -> NDArray[Any]:

@@ -56,6 +56,8 @@ class Table(NamedTuple):
         when it is first asked for.
     roles : mapping of str to str
         Which column of `kept` is the "id", the "image" or the "text" of a row.
+    made : mapping of str to anything
+        How the vectors were made of pictures, when that is known.
     """
 
     X: NDArray[Any]
@@ -65,6 +67,7 @@ class Table(NamedTuple):
     notes: tuple[str, ...] = ()
     kept: Kept = NOTHING
     roles: Mapping[str, str] = {}
+    made: Mapping[str, Any] = {}
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,8 @@ def read_folder(folder: Path, wanted: Wanted) -> Table:
     )
     kept = Kept(["path"], lambda name: names)
     roles = {"id": "path", "image": "path"}
-    return Table(described.X, None, f"{folder}", notes=(note,), kept=kept, roles=roles)
+    made = descriptor.settings
+    return Table(described.X, None, f"{folder}", notes=(note,), kept=kept, roles=roles, made=made)
 
 
 def warn_of_failures(failures: list[str], total: int) -> None:

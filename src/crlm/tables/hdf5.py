@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -114,6 +113,8 @@ def _read_list(path: Path, name: str) -> list[Any]:
 
 
 def _read_text(path: Path, name: str) -> list[Any]:
+    import subprocess  # late: few files need it
+
     try:
         done = subprocess.run(
             [sys.executable, "-c", READ_TEXT, str(path.absolute()), name],
