@@ -1,6 +1,7 @@
 """What a certificate says is true of the data, and stays checkable."""
 
 import json
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from crlm import CRLM, GMMUB, theory
 from crlm.certificate import Certificate, certify, row_marks
 from crlm.errors import InputError
+from crlm.greedy import find_clusters
 from crlm.model_draw import uniform_ball
 from crlm.search import neighbourhood
 from crlm.uniformity import background_sample, uniform_ball_p_value
@@ -84,6 +86,20 @@ def test_a_fit_never_says_more_than_the_exact_margins(data):
     assert exact.cheap["separation"] <= exact.c1.value + 1e-9
 
 
+@st.composite
+def planted(draw):
+    """Clusters in balls of half the radius, all else on a grid of three times the radius."""
+    d, k = draw(st.integers(2, 6)), draw(st.integers(1, 3))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    sigma_max = draw(st.sampled_from([0.01, 1.0, 300.0]))
+    R = sigma_max * np.sqrt(4.0 * d)
+    labels = np.repeat(np.arange(k), draw(st.lists(st.integers(2, 9), min_size=k, max_size=k)))
+    labels = np.concatenate([labels, np.full(draw(st.integers(1, 8)), -1)])
+    places = np.stack(np.unravel_index(np.arange(k + 8), (4,) * d), axis=1) * 3.0 * R
+    X = places[np.where(labels < 0, k + np.cumsum(labels < 0) - 1, labels)]
+    return X + uniform_ball(len(X), d, 0.45 * R, rng), sigma_max, labels
+
+
 @given(data_sets(max_n=40, max_d=12, dtypes=["float64"]), st.integers(0, 99))
 @settings(max_examples=60)
 def test_a_certified_partition_is_found_again_in_any_order_and_by_any_engine(data, seed):
@@ -98,8 +114,30 @@ def test_a_certified_partition_is_found_again_in_any_order_and_by_any_engine(dat
         weights = np.ones(len(X), dtype=np.int64)
         near = neighbourhood(X, sigma_max, G, weights, memory_limit=10**9, _engine=engine)
         same = certify(X, fitted.labels_, fitted.center_indices_, sigma_max, G, near)
+        balls = islice(find_clusters(X, near, sigma_max, weights, big_enough), fitted.n_clusters_)
+        found = {frozenset(cluster.ball.members.tolist()) for cluster in balls}
+        assert found == _as_sets(fitted.labels_), engine
         assert same.theorem_d in ("holds", "undecided")
         assert engine in ("stream", "dense") or same.theorem_d == "holds"
+
+
+@given(planted(), st.integers(0, 99))
+@settings(max_examples=30)
+def test_a_planted_partition_is_certified_and_found_again(data, seed):
+    X, sigma_max, labels = data
+    order = np.random.default_rng(seed).permutation(len(X))
+    fitted = CRLM(sigma_max, alpha=None).fit(X[order])
+    assert fitted.certificate_.theorem_d == "holds"
+    assert _as_sets(fitted.labels_) == _as_sets(labels[order])
+    weights = np.ones(len(X), dtype=np.int64)
+    for engine in ENGINES:
+        near = neighbourhood(X, sigma_max, 4.0, weights, memory_limit=10**9, _engine=engine)
+        balls = find_clusters(X, near, sigma_max, weights, big_enough)
+        assert {frozenset(c.ball.members.tolist()) for c in balls} == _as_sets(labels), engine
+
+
+def big_enough(ball):
+    return ball.size >= 2
 
 
 def _as_sets(labels):

@@ -9,7 +9,7 @@ from scipy import optimize
 
 from crlm import GMMUB, theory
 from crlm.theory.centers import center_rate
-from crlm.theory.printed import margins_W
+from crlm.theory.printed import log_bernstein, log_terms, margins_W
 from crlm.theory.setting import make_setting
 from crlm.theory.sharp import log_loss, log_pair
 
@@ -90,6 +90,17 @@ def test_W_and_the_corollary_on_centres_as_printed():
     assert float(margins_W(s, 2.5, 4)[0]) == pytest.approx(0.32, rel=1e-9)
     logs = [-33.1505424728, -311.806852819, -50, -76.7149503408, -97.9913422615]
     assert center_rate(*THREE).log_terms == pytest.approx(logs, rel=1e-9)
+
+
+def test_the_bound_by_bernstein():
+    s = make_setting(5478, 20, [0.01], [1], 2.5, 60, 4)
+    assert math.exp(log_bernstein(s, 2.5, 4)[0]) == pytest.approx(0.00998563600989, rel=1e-9)
+    # It is worth more than the printed one, less than Theorem X, and nothing where W <= 0.
+    for n in (2_000, 20_000, 200_000):
+        s = make_setting(n, 20, [0.01], [1], 2.5, 60, 4)
+        printed = log_terms(s, 2.5, 4, corrected=False)["loss"]
+        assert log_loss(s).total <= log_bernstein(s, 2.5, 4)[0] <= max(printed, 0.0)
+    assert log_bernstein(make_setting(1000, 20, [0.01], [1], 1.0, 60, 4), 1.0, 4)[0] == 0.0
 
 
 def test_sharp_terms():

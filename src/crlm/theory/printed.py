@@ -32,8 +32,12 @@ def margins_W(s: Setting, sigma_max: float, G: float) -> Array:
 
 def _log_A(d: float, sigma_max: float, D: float, G: float) -> float:
     """Log of ``G q / (d/2 + 1)``, of one background point the mean gain of all."""
-    log_q = d * (math.log(sigma_max) + 0.5 * math.log(G) - math.log(D))
-    return math.log(G) - math.log(0.5 * d + 1.0) + log_q
+    return math.log(G) - math.log(0.5 * d + 1.0) + _log_q(d, sigma_max, D, G)
+
+
+def _log_q(d: float, sigma_max: float, D: float, G: float) -> float:
+    """Log of the share of the background that a ball inside it holds."""
+    return d * (math.log(sigma_max) + 0.5 * math.log(G) - math.log(D))
 
 
 def log_weight_min(s: Setting, sigma_max: float, G: float) -> Array:
@@ -63,6 +67,22 @@ def log_terms(s: Setting, sigma_max: float, G: float, *, corrected: bool) -> dic
     if not corrected:
         cover = math.log(2.0) + log_n - s.d * (G - 1.0) ** 2 / 8.0
     return dict(zip(TERMS, (loss, log_n + log_k + s.d * ratio, cover), strict=True))
+
+
+def log_bernstein(s: Setting, sigma_max: float, G: float) -> Array:
+    r"""Log of a bound on the loss term of each cluster by Bernstein's inequality; 0 if W_j <= 0.
+
+    :math:`n \pi_0 \exp(GW/(V+GW/3) - (n-1)W^2/2(V+GW/3))` with :math:`V = G^2(\pi_j + 2\pi_0 q /
+    (d/2+1)(d/2+2))`: that a background point beats the first point of the cluster. It asks for n
+    as :math:`\log n / \pi_j` where the printed one asks for :math:`1/\pi_j^2`. Theorem X is better
+    still, so that nothing is computed from it; it shows where the square is lost.
+    """
+    W = margins_W(s, sigma_max, G)
+    q, h = exp(_log_q(s.d, sigma_max, s.D, G)), 0.5 * s.d
+    V = G**2 * (s.weights + s.pi_bg * q * 2.0 / ((h + 1.0) * (h + 2.0)))
+    scale = V + G * W / 3.0
+    log = math.log(s.n) + float(safe_log(s.pi_bg)) + (G * W - 0.5 * (s.n - 1.0) * W**2) / scale
+    return np.where(W > 0.0, np.minimum(log, 0.0), 0.0)
 
 
 def center_rate_terms(s: Setting, sigma_max: float, G: float) -> list[float]:
