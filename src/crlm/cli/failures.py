@@ -7,7 +7,6 @@ import re
 import signal
 import sys
 import threading
-import traceback
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -61,6 +60,8 @@ _FLAGS = {
 def report_error(error: Exception, session: Session) -> int:
     """Tell what went wrong in one sentence and return the exit code."""
     if session.debug:
+        import traceback
+
         say("".join(traceback.format_exception(error)).rstrip(), err=True)
     code, message = _verdict(error)
     say(f"error: {message}", err=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -96,6 +95,8 @@ def folder_name(label: int) -> str:
 
 def place(picture: Path, folder: Path, row: int, *, link: bool) -> None:
     """Copy or link one picture; one of a name that is taken gets its row number too."""
+    import shutil
+
     folder.mkdir(exist_ok=True)
     target = folder / picture.name
     if target.exists() or target.is_symlink():

@@ -7,7 +7,6 @@ them by itself.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -209,6 +208,8 @@ def _check_names(given: dict[str, Any], verbs: dict[str, click.Command], path: P
 def _check_name(name: str, known: set[str], problem: str) -> None:
     if name in known:
         return
+    import difflib
+
     close = difflib.get_close_matches(name, sorted(known), n=1)
     hint = f" Did you mean {close[0]!r}?" if close else " See crlm fit --help."
     msg = f"{problem} {name!r}.{hint}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import shlex
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -67,6 +66,8 @@ def sigma(
     if as_json:
         say_json(record(estimate, rows, alpha, how["metric"]))
     else:
+        import shutil
+
         width = shutil.get_terminal_size().columns
         for line in [rows.head, "", *picture(estimate, width), "", *verdict(estimate, alpha)]:
             say(line)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import sys
@@ -97,6 +96,8 @@ def speakable(text: str, *, err: bool = False) -> str:
 
 def say_json(record: dict[str, Any]) -> None:
     """Print one JSON object; NaN and inf, which JSON has not, become null."""
+    import json
+
     click.echo(json.dumps(_without_nan(record), indent=2))
 
 
