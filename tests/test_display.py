@@ -7,9 +7,17 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_hex
 
-from crlm import CRLM, GMMUB
-from crlm.display import GREY, PALETTE, ClusterMapDisplay, SigmaHistogramDisplay
-from crlm.errors import MissingExtraError
+from crlm import CRLM, GMMUB, estimate_sigma
+from crlm.display import (
+    CertificateDisplay,
+    ClusterMapDisplay,
+    GalleryDisplay,
+    SigmaHistogramDisplay,
+    SweepDisplay,
+)
+from crlm.errors import InputError, MissingExtraError
+from crlm.look.admissible import admissible_interval
+from crlm.look.colors import GREY, PALETTE
 
 
 @pytest.fixture(scope="module")
@@ -25,12 +33,113 @@ def _close():
     plt.close("all")
 
 
+def vertical(ax):
+    """Places of the lines that cross the whole picture."""
+    return [line.get_xdata()[0] for line in ax.lines if list(line.get_ydata()) == [0, 1]]
+
+
 def test_histogram_marks_the_peaks_and_sigma_max(toy):
     model, _ = toy
     display = SigmaHistogramDisplay.from_estimator(model)
-    marked = [line.get_xdata()[0] for line in display.ax_.lines]
-    assert marked == [*model.sigma_estimate_.peaks, model.sigma_max_]
-    assert display.ax_.get_yscale() == "log"
+    assert vertical(display.ax_) == [*model.sigma_estimate_.peaks, model.sigma_max_]
+    assert display.ax_.get_yscale() == display.ax_.get_xscale() == "log"
+
+
+def test_histogram_draws_gap_plateau_and_admissible_interval_where_they_are(toy):
+    model, _ = toy
+    display = SigmaHistogramDisplay.from_estimator(model)
+    bars = {line.get_gid(): tuple(line.get_xdata()) for line in display.ax_.lines}
+    assert bars["plateau"] == model.sigma_estimate_.plateau
+    assert bars["A1-A3 allow"] == admissible_interval(model.certificate_)
+    low, high = display.gap
+    e = model.sigma_estimate_
+    inside = (e.edges[:-1] >= low) & (e.edges[1:] <= high)
+    assert inside.any()
+    assert not e.counts[inside].any()
+    (span,) = display.ax_.patches[1:]
+    assert (span.get_x(), span.get_x() + span.get_width()) == pytest.approx((low, high))
+
+
+def test_histogram_of_an_estimate_needs_no_fit(toy):
+    model, X = toy
+    display = SigmaHistogramDisplay.from_estimate(estimate_sigma(X))
+    assert display.sigma_max == model.sigma_max_
+    assert display.admissible is None
+
+
+def test_histogram_of_a_given_bandwidth_says_what_to_draw_instead(toy):
+    _, X = toy
+    with pytest.raises(InputError, match="from_estimate"):
+        SigmaHistogramDisplay.from_estimator(CRLM(7.0).fit(X))
+
+
+def test_sweep_draws_the_path_and_its_widest_stable_range(toy):
+    model, X = toy
+    sigmas = [0.5, 2.0, 5.0, 7.0, 8.0]
+    path = model.path(X, sigmas)
+    display = SweepDisplay.from_estimator(model, X, sigmas)
+    steps = display.ax_.lines[0]
+    assert steps.get_xdata().tolist() == sigmas
+    assert steps.get_ydata().tolist() == path.n_clusters.tolist()
+    area = display.share_ax_.collections[0].get_paths()[0].vertices
+    assert area[:, 1].max() == pytest.approx(100 * path.share.max())
+    (span,) = display.ax_.patches
+    assert (span.get_x(), span.get_x() + span.get_width()) == pytest.approx(path.stable[0])
+    assert vertical(display.ax_) == [model.sigma_max_]
+
+
+def test_gallery_shows_middle_edge_and_what_nearly_made_it(toy):
+    model, X = toy
+    display = GalleryDisplay.from_estimator(model, X, n_rows=4)
+    far = np.linalg.norm(X[:, None] - model.ball_centers_, axis=2) / model.radius_
+    for j, picks in enumerate(display.picks):
+        order = np.argsort(np.where(model.labels_ == j, far[:, j], np.inf), kind="stable")
+        size = (model.labels_ == j).sum()
+        assert picks.center.tolist() == order[:4].tolist()
+        assert picks.edge.tolist() == order[4:size][::-1][:4].tolist()
+        outside = np.argsort(np.where(model.labels_ == -1, far[:, j], np.inf), kind="stable")
+        assert picks.nearly.tolist() == outside[:4].tolist()
+        for row in picks.rows:
+            assert picks.distances[row] == pytest.approx(far[row, j])
+            assert (picks.distances[row] < 1) == (model.labels_[row] == j)
+
+
+def test_gallery_draws_the_picture_of_each_row_in_the_colour_of_its_cluster(toy):
+    model, X = toy
+    images = np.arange(len(X))[:, None, None] * np.ones((1, 5, 6))
+    display = GalleryDisplay.from_estimator(model, X, images, n_rows=2)
+    drawn = [int(image.get_array()[0, 0]) for image in display.ax_.images]
+    shown = [p.center.tolist() for p in display.picks] + [p.edge.tolist() for p in display.picks]
+    assert drawn[:12] == [row for rows in shown for row in rows]
+    frames = [to_hex(line.get_color()) for line in display.ax_.lines]
+    assert frames[:6] == [PALETTE[j] for j in (0, 0, 1, 1, 2, 2)]
+    assert set(frames[12:]) == {GREY}
+
+
+def test_gallery_refuses_pictures_of_other_rows(toy):
+    model, X = toy
+    with pytest.raises(InputError, match="7 pictures and X 1,000 rows"):
+        GalleryDisplay.from_estimator(model, X, np.zeros((7, 2, 2)))
+
+
+def test_certificate_draws_every_margin_and_every_term(toy):
+    model, _ = toy
+    display = CertificateDisplay.from_estimator(model)
+    c = model.certificate_
+    margins = {name: m.value for name, m in c.conditions.margins.items()} | c.assumptions.slacks
+    assert {bar.name: bar.margin for bar in display.bars} == margins
+    widths = [patch.get_width() for patch in display.margins_ax_.patches]
+    assert widths == pytest.approx([min(max(m, -2.0), 2.0) for m in margins.values()])
+    names = [text.get_text() for text in display.terms_ax_.get_yticklabels()]
+    assert names == list(c.guarantee.log_terms)
+    assert 10 ** display.log10_terms["cover"] == pytest.approx(c.guarantee.terms["cover"])
+
+
+def test_certificate_without_a_cluster_has_no_terms():
+    X = np.random.default_rng(0).normal(size=(40, 5))
+    display = CertificateDisplay.from_estimator(CRLM(1e-6).fit(X))
+    assert display.terms_ax_ is None
+    assert display.log10_terms == {}
 
 
 def test_map_draws_background_first_and_each_cluster_in_its_colour(toy):
@@ -60,3 +169,9 @@ def test_without_matplotlib_the_message_says_how_to_get_it(toy, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'crlm\[plot\]'"):
         ClusterMapDisplay.from_estimator(model, X)
+
+
+def test_data_of_another_size_are_refused(toy):
+    model, X = toy
+    with pytest.raises(InputError, match=r"X is 7 x 30, the model was fitted on 1,000 x 30"):
+        ClusterMapDisplay.from_estimator(model, X[:7])
