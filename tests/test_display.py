@@ -16,6 +16,7 @@ from crlm.display import (
     SweepDisplay,
 )
 from crlm.errors import InputError, MissingExtraError
+from crlm.gallery import pick_rows
 from crlm.look.admissible import admissible_interval
 from crlm.look.colors import GREY, PALETTE
 
@@ -88,37 +89,40 @@ def test_sweep_draws_the_path_and_its_widest_stable_range(toy):
     assert vertical(display.ax_) == [model.sigma_max_]
 
 
-def test_gallery_shows_middle_edge_and_what_nearly_made_it(toy):
+def test_gallery_of_all_clusters_draws_middle_edge_and_what_nearly_made_it(toy):
     model, X = toy
-    display = GalleryDisplay.from_estimator(model, X, n_rows=4)
-    far = np.linalg.norm(X[:, None] - model.ball_centers_, axis=2) / model.radius_
-    for j, picks in enumerate(display.picks):
-        order = np.argsort(np.where(model.labels_ == j, far[:, j], np.inf), kind="stable")
-        size = (model.labels_ == j).sum()
-        assert picks.center.tolist() == order[:4].tolist()
-        assert picks.edge.tolist() == order[4:size][::-1][:4].tolist()
-        outside = np.argsort(np.where(model.labels_ == -1, far[:, j], np.inf), kind="stable")
-        assert picks.nearly.tolist() == outside[:4].tolist()
-        for row in picks.rows:
-            assert picks.distances[row] == pytest.approx(far[row, j])
-            assert (picks.distances[row] < 1) == (model.labels_[row] == j)
-
-
-def test_gallery_draws_the_picture_of_each_row_in_the_colour_of_its_cluster(toy):
-    model, X = toy
-    images = np.arange(len(X))[:, None, None] * np.ones((1, 5, 6))
-    display = GalleryDisplay.from_estimator(model, X, images, n_rows=2)
-    drawn = [int(image.get_array()[0, 0]) for image in display.ax_.images]
-    shown = [p.center.tolist() for p in display.picks] + [p.edge.tolist() for p in display.picks]
-    assert drawn[:12] == [row for rows in shown for row in rows]
+    images = np.arange(len(X))[:, None, None] * np.ones((1, 5, 6), dtype=np.uint8) % 256
+    display = GalleryDisplay.from_estimator(model, X, images.astype(np.uint8), limit=4)
+    picks = [pick_rows(model, X, j, 4) for j in range(3)]
+    rows = [row for found in picks for kind in found[:3] for row in kind]
+    drawn = [int(image.get_array()[24, 24, 0]) for image in display.ax_.images]
+    assert drawn == [row % 256 for row in rows]
     frames = [to_hex(line.get_color()) for line in display.ax_.lines]
-    assert frames[:6] == [PALETTE[j] for j in (0, 0, 1, 1, 2, 2)]
-    assert set(frames[12:]) == {GREY}
+    assert frames == [c for j in range(3) for c in [PALETTE[j]] * 8 + [GREY] * 4]
+
+
+def test_gallery_without_pictures_draws_the_values_of_each_row(toy):
+    model, X = toy
+    display = GalleryDisplay.from_estimator(model, X, cluster=1, limit=2)
+    curves = [line.get_ydata() for line in display.ax_.lines if len(line.get_ydata()) == 30]
+    rows = [row for kind in pick_rows(model, X, 1, 2)[:3] for row in kind]
+    assert len(curves) == len(rows)
+    for curve, row in zip(curves, rows, strict=True):
+        assert np.corrcoef(curve, X[row])[0, 1] == pytest.approx(-1.0)  # y goes down the page
+
+
+def test_gallery_frames_marked_rows(toy):
+    model, X = toy
+    row = int(model.center_indices_[0])
+    display = GalleryDisplay.from_estimator(model, X, np.zeros((1000, 3, 3)), marked={row})
+    assert [to_hex(line.get_color()) for line in display.ax_.lines if line.get_lw() == 3] == [
+        PALETTE[1]
+    ]
 
 
 def test_gallery_refuses_pictures_of_other_rows(toy):
     model, X = toy
-    with pytest.raises(InputError, match="7 pictures and X 1,000 rows"):
+    with pytest.raises(InputError, match="there are 7 images for 1,000 rows"):
         GalleryDisplay.from_estimator(model, X, np.zeros((7, 2, 2)))
 
 
