@@ -93,8 +93,15 @@ class CertificateDisplay:
         for place, value, bar in zip(places, values, self.bars, strict=True):
             side = "left" if value >= 0.0 else "right"
             shift = 0.05 if value >= 0.0 else -0.05
-            ax.text(value + shift, place, _signed(bar.margin), ha=side, va="center",
-                    fontsize="small", color=INK)  # fmt: skip
+            ax.text(
+                value + shift,
+                place,
+                _signed(bar.margin),
+                ha=side,
+                va="center",
+                fontsize="small",
+                color=INK,
+            )
         names = [f"{bar.name} (estimate)" if bar.is_estimate else bar.name for bar in self.bars]
         ax.set_yticks(places, names)
         ax.axvline(0.0, color=INK, linewidth=1)

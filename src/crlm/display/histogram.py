@@ -132,9 +132,14 @@ class SigmaHistogramDisplay:
                 continue
             label = f"{name} {interval[0]:.3g} to {interval[1]:.3g}"
             line = ax.plot(
-                interval, [place] * 2, transform=ax.get_xaxis_transform(), color=color,
-                linewidth=5, solid_capstyle="butt", label=label,
-            )[0]  # fmt: skip
+                interval,
+                [place] * 2,
+                transform=ax.get_xaxis_transform(),
+                color=color,
+                linewidth=5,
+                solid_capstyle="butt",
+                label=label,
+            )[0]
             line.set_gid(name)
             place += 0.04
 

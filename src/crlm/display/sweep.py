@@ -76,8 +76,9 @@ class SweepDisplay:
             handles.append(ax.axvline(self.sigma_max, color=PALETTE[1], linewidth=2))
             names.append(f"sigma_max {self.sigma_max:.3g}")
         self._set_axes(ax, right)
-        ax.legend(handles, names, loc="upper left", framealpha=0.9, edgecolor="none",
-                  fontsize="small")  # fmt: skip
+        ax.legend(
+            handles, names, loc="upper left", framealpha=0.9, edgecolor="none", fontsize="small"
+        )
         self.ax_, self.share_ax_, self.figure_ = ax, right, ax.figure
         return self
 

@@ -1,0 +1,129 @@
+"""Elements, scales and ticks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from html import escape
+from typing import Any, NamedTuple
+
+INK, MUTED, BAR, NEAR = "#333333", "#666666", "#b8bec6", "#0072b2"
+ACCENT, GREEN, SKY = "#d55e00", "#009e73", "#56b4e9"
+FONT = "system-ui, sans-serif"
+
+
+def tag(name: str, text: str | None = None, **attributes: Any) -> str:
+    """An element; ``class_`` is class, and underscores in names are hyphens.
+
+    >>> tag("text", "a < b", x=1.50, class_="tick", text_anchor="end")
+    '<text x="1.5" class="tick" text-anchor="end">a &lt; b</text>'
+    """
+    words = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{escape(_plain(value))}"'
+        for key, value in attributes.items()
+        if value is not None
+    )
+    return f"<{name}{words}/>" if text is None else f"<{name}{words}>{escape(text)}</{name}>"
+
+
+def drawing(
+    width: float, height: float, title: str, parts: Iterable[str], **attributes: Any
+) -> str:
+    """A whole drawing; `title` says in words what it shows."""
+    head = tag(
+        "svg",
+        "",
+        viewBox=f"0 0 {_plain(width)} {_plain(height)}",
+        role="img",
+        aria_label=title,
+        xmlns="http://www.w3.org/2000/svg",
+        font_family=FONT,
+        **attributes,
+    )
+    return head.removesuffix("</svg>") + "".join(parts) + "</svg>"
+
+
+def _plain(value: Any) -> str:
+    """A number in as few digits as a drawing needs."""
+    return f"{round(value, 2):g}" if isinstance(value, float) else str(value)
+
+
+class LogScale(NamedTuple):
+    """Places for numbers of equal ratio at equal distances."""
+
+    low: float
+    high: float
+    left: float
+    right: float
+
+    def __call__(self, value: float) -> float:
+        """Place of a value; what is out of range goes to the nearer end."""
+        share = math.log(value / self.low) / math.log(self.high / self.low) if value > 0 else 0.0
+        return self.left + min(max(share, 0.0), 1.0) * (self.right - self.left)
+
+    @property
+    def ticks(self) -> list[float]:
+        """Round numbers, some 60 units apart.
+
+        >>> LogScale(0.8, 30.0, 0.0, 400.0).ticks
+        [1.0, 2.0, 5.0, 10.0, 20.0]
+        """
+        powers = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
+        every = [float(f"{lead}e{power}") for power in powers for lead in (1, 2, 3, 5, 7)]
+        found: list[float] = []
+        for value in every:
+            if not self.low <= value <= self.high:
+                continue
+            if not found or self(value) - self(found[-1]) >= 60.0:
+                found.append(value)
+        return found
+
+
+def x_axis(scale: LogScale, y: float, label: str) -> list[str]:
+    """Line, ticks and what the numbers are."""
+    parts = [tag("line", x1=scale.left, x2=scale.right, y1=y, y2=y, stroke=MUTED, class_="axis")]
+    for value in scale.ticks:
+        parts.append(
+            tag(
+                "text",
+                f"{value:g}",
+                x=scale(value),
+                y=y + 15,
+                fill=MUTED,
+                class_="tick",
+                font_size=11,
+                text_anchor="middle",
+            )
+        )
+    parts.append(
+        tag(
+            "text",
+            label,
+            x=(scale.left + scale.right) / 2,
+            y=y + 31,
+            fill=MUTED,
+            class_="tick",
+            font_size=11,
+            text_anchor="middle",
+        )
+    )
+    return parts
+
+
+def marker(x: float, top: float, bottom: float, label: str, right: float) -> list[str]:
+    """Line at sigma_max with its name on the side that has room."""
+    turned = x > right - 110
+    return [
+        tag("line", x1=x, x2=x, y1=top, y2=bottom, stroke=ACCENT, stroke_width=2, class_="mark"),
+        tag(
+            "text",
+            label,
+            x=x - 6 if turned else x + 6,
+            y=top + 10,
+            fill=ACCENT,
+            class_="mark-text",
+            font_size=12,
+            font_weight=600,
+            text_anchor="end" if turned else "start",
+        ),
+    ]
