@@ -14,7 +14,7 @@ from crlm import CRLM, GMMUB
 from crlm.loss import sq_cutoff
 from crlm.page import bundle, encode
 from crlm.path import clusters_at
-from crlm.preview import by_row, preview, step_record, stored_pairs, stops
+from crlm.preview import by_row, preview, step_record, stops, stored_pairs
 from crlm.search import pairs_within
 from crlm.sigma import suggest_sigma_max
 from strategies import data_sets, small_lattices

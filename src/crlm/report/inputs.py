@@ -1,0 +1,194 @@
+"""What a report is given beside the model, checked and brought to one form."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crlm import record
+from crlm.certificate import row_marks
+from crlm.checks import check_points, check_table
+from crlm.errors import InputError
+from crlm.labels import BACKGROUND
+from crlm.search import Floats
+
+if TYPE_CHECKING:
+    from crlm.estimator import CRLM
+
+_NOTHING = {"", "-1", "background", "none", "nan"}  # names of the background among true labels
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """Rows of the fit and what is known of them, row by row.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n, d)
+        As given.
+    points : ndarray of shape (n, d)
+        As distances were measured.
+    rows : ndarray of shape (n,)
+        Their numbers in the file that they came from.
+    images : sequence or None
+    meta : dict of str to list of str
+        Columns of words.
+    truth : ndarray of shape (n,) or None
+        True labels, -1 for background.
+    truth_names : list of str
+        Name of each true cluster.
+    name : str
+        What the data are called.
+    """
+
+    X: NDArray[Any]
+    points: Floats
+    rows: NDArray[np.int64]
+    images: Sequence[Any] | NDArray[Any] | None
+    meta: dict[str, list[str]]
+    truth: NDArray[np.int64] | None
+    truth_names: list[str]
+    name: str
+
+
+def read_inputs(
+    model: CRLM,
+    X: Any,
+    *,
+    images: Any = None,
+    meta: Any = None,
+    y: Any = None,
+    title: str | None = None,
+) -> Inputs:
+    """Check that everything belongs to the rows of the fit.
+
+    What has a line for each row of the file, of which only some were fitted, is cut to those.
+    """
+    X, rows, n_file = _rows_of(model, X)
+    points = check_points(check_table(X), model._metric)
+    _check_same(model, points)
+
+    def aligned(name: str, given: Any) -> Any:
+        if given is None or len(given) == len(rows):
+            return given
+        if len(given) == n_file:
+            return [given[int(i)] for i in rows]
+        msg = (
+            f"{name} has {len(given):,} entries, the model was fitted on {len(rows):,} rows. Pass "
+            f"one for each row, in the same order."
+        )
+        raise InputError(msg)
+
+    columns = {key: aligned("meta", column) for key, column in words_of(meta).items()}
+    truth, names = _truth(aligned("y", None if y is None else list(np.asarray(y).tolist())))
+    source = record.source(model)
+    return Inputs(
+        np.asarray(X),
+        points,
+        rows,
+        aligned("images", images),
+        {key: list(column) for key, column in columns.items()},
+        truth,
+        names,
+        title or ("data" if source is None else source.name),
+    )
+
+
+def _rows_of(model: CRLM, X: Any) -> tuple[Any, NDArray[np.int64], int]:
+    """Data, the number of each row in its file, and how many rows that has."""
+    source = record.source(model)
+    if X is None:
+        if source is None:
+            msg = (
+                "a model keeps no copy of its data. Pass them again: model.report(path, X=X). "
+                "A model that crlm fit has made of a file finds them by itself."
+            )
+            raise InputError(msg)
+        data = record.open_data(model)
+        return data.X, data.rows, source.n_rows
+    n = len(model.labels_)
+    rows = np.arange(n) if source is None or source.rows is None else source.rows
+    return X, rows, n if source is None else source.n_rows
+
+
+def _check_same(model: CRLM, points: Floats) -> None:
+    certificate = model.certificate_
+    if points.shape != (certificate.n, certificate.d):
+        given = f"{points.shape[0]:,} x {points.shape[1]:,}"
+        fitted = f"{certificate.n:,} x {certificate.d:,}"
+        msg = f"X is {given}, the model was fitted on {fitted}. Pass the data of fit."
+        raise InputError(msg)
+    changed = np.flatnonzero(row_marks(points) != certificate.marks)
+    if len(changed):
+        msg = (
+            f"X is not the data of fit: {len(changed):,} of {len(points):,} rows differ (first: "
+            f"{int(changed[0])}). Pass the same rows in the same order."
+        )
+        raise InputError(msg)
+
+
+def words_of(meta: Any) -> dict[str, list[str]]:
+    """Columns of words from a table, a mapping of columns, or one column.
+
+    >>> words_of({"who": ["Ada", None], "age": [36, 2.5]})
+    {'who': ['Ada', ''], 'age': ['36', '2.5']}
+    >>> words_of(["a", "b"])
+    {'': ['a', 'b']}
+    """
+    if meta is None:
+        return {}
+    if isinstance(meta, Mapping):
+        return {str(key): _words(column) for key, column in meta.items()}
+    if hasattr(meta, "columns") or hasattr(meta, "column_names"):
+        import narwhals as nw
+
+        table = nw.from_native(meta, eager_only=True)
+        return {key: _words(table[key].to_list()) for key in table.columns}
+    return {"": _words(meta)}
+
+
+def _words(column: Any) -> list[str]:
+    return ["" if value is None else str(value) for value in column]
+
+
+def read_meta(path: Path) -> dict[str, list[str]]:
+    """Columns of a .csv or .tsv whose first line names them.
+
+    Raises
+    ------
+    InputError
+        The file is missing, or a line has more or fewer cells than the first.
+    """
+    if not path.is_file():
+        msg = f"no such file: {path}"
+        raise InputError(msg)
+    mark = "\t" if path.suffix.lower() == ".tsv" else ","
+    with path.open(newline="", encoding="utf-8-sig", errors="replace") as file:
+        lines = [line for line in csv.reader(file, delimiter=mark) if line]
+    if not lines:
+        msg = f"{path} is empty. Its first line names the columns, then there is one for each row."
+        raise InputError(msg)
+    head, body = lines[0], lines[1:]
+    for i, line in enumerate(body):
+        if len(line) != len(head):
+            msg = f"{path}: row {i} has {len(line)} cells, the first line {len(head)}."
+            raise InputError(msg)
+    return {name: [line[c] for line in body] for c, name in enumerate(head)}
+
+
+def _truth(y: list[Any] | None) -> tuple[NDArray[np.int64] | None, list[str]]:
+    """True labels as numbers from 0 in the order of their names, -1 for background."""
+    if y is None:
+        return None, []
+    words = ["" if value is None else str(value) for value in y]
+    numbers = all(isinstance(value, int) for value in y)
+    kept = {word for word in words if word.lower() not in _NOTHING}
+    names = sorted(kept, key=int if numbers else str)
+    code = {name: i for i, name in enumerate(names)}
+    return np.array([code.get(word, BACKGROUND) for word in words], dtype=np.int64), names
