@@ -14,7 +14,7 @@ from crlm import CRLM, GMMUB
 from crlm.loss import sq_cutoff
 from crlm.page import bundle, encode
 from crlm.path import clusters_at
-from crlm.preview import by_row, preview, step_record, stored_pairs, stops
+from crlm.preview import by_row, preview, step_record, stops, stored_pairs
 from crlm.search import pairs_within
 from crlm.sigma import suggest_sigma_max
 from strategies import data_sets, small_lattices
@@ -52,8 +52,8 @@ def page():
 
 @pytest.fixture(scope="module")
 def toy():
-    truth = GMMUB.draw(k=3, d=20, sigmas=[1, 2, 3], weights=0.02, D=60, sigma_max=7, rng=0)
-    return truth.sample(1500, rng=1)[0]
+    truth = GMMUB.draw(k=3, d=20, sigmas=[1, 2, 3], weights=0.04, D=60, sigma_max=7, rng=0)
+    return truth.sample(400, rng=1)[0]
 
 
 def task_of(X, weights=None, **parameters):
