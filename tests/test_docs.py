@@ -12,7 +12,8 @@ def blocks(language):
     return [text for name, text in fences if name == language]
 
 
-def test_python_in_the_readme_runs_and_prints_what_it_says(capsys):
+def test_python_in_the_readme_runs_and_prints_what_it_says(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     (code,) = blocks("python")
     exec(code, {})
     out = capsys.readouterr().out
@@ -24,7 +25,7 @@ def test_every_command_in_the_readme_exists():
     from crlm.cli import main
 
     commands = set(re.findall(r"^crlm (\w+)", "\n".join(blocks("")), re.M))
-    assert commands == {"fit", "sigma", "sample", "info", "check", "bench"}
+    assert commands == {"fit", "sigma", "sample", "info", "check", "bench", "demo"}
     for command in commands:
         assert main([command, "--help"]) == 0
 
@@ -36,5 +37,5 @@ def test_every_make_target_in_the_readme_exists():
 
 
 def test_every_link_to_a_file_leads_to_one():
-    for path in re.findall(r"\]\(([\w./]+)\)", README):
+    for path in re.findall(r"\]\(([\w./-]+)\)", README):
         assert (ROOT / path).exists(), path

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from crlm.errors import InputError, MissingExtraError
+from crlm.gallery import Picks, pick_rows
+from crlm.images import padded
 from crlm.labels import BACKGROUND
 from crlm.theory.guarantees import Kind
 from crlm.theory.plan import SigmaMaxInterval, sigma_max_interval
@@ -18,6 +21,8 @@ if TYPE_CHECKING:
 # Okabe and Ito's colours, told apart by colour-blind readers too.
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#f0e442")
 GREY = "#999999"
+
+Pictures = Sequence[Any] | NDArray[Any]
 
 _KINDS: tuple[Kind, ...] = ("sharp", "corrected", "printed")
 
@@ -135,6 +140,75 @@ class ClusterMapDisplay:
         )
         self.ax_, self.figure_ = ax, ax.figure
         return self
+
+
+class GalleryDisplay:
+    """Pictures of one cluster: its middle, its edge, and the background that is nearly in.
+
+    Parameters
+    ----------
+    picks : Picks
+        Rows to show, from :func:`crlm.gallery.pick_rows`.
+    images : sequence of path or ndarray
+        The picture of each row of the data.
+    marked : collection of int
+        Rows to frame, such as known mistakes.
+    """
+
+    def __init__(self, picks: Picks, images: Pictures, marked: Collection[int] = ()) -> None:
+        self.picks, self.images, self.marked = picks, images, marked
+
+    @classmethod
+    def from_estimator(
+        cls,
+        model: CRLM,
+        X: Any,
+        images: Pictures,
+        *,
+        cluster: int = 0,
+        limit: int = 24,
+        marked: Collection[int] = (),
+        ax: Any = None,
+    ) -> Self:
+        """Draw a cluster of a model that was fitted on `X`, at most `limit` pictures a kind."""
+        if len(images) != len(model.labels_):
+            msg = f"there are {len(images):,} images for {len(model.labels_):,} rows."
+            raise InputError(msg)
+        return cls(pick_rows(model, X, cluster, limit), images, marked).plot(ax)
+
+    def plot(self, ax: Any = None, *, tile: int = 48, columns: int = 12) -> Self:
+        """Draw on `ax`, or on a new figure: pictures of `tile` pixels in so many columns."""
+        ax = _axes("GalleryDisplay.plot", ax)
+        bands = {
+            "middle: members nearest the centre": self.picks.middle,
+            "edge: members farthest from it": self.picks.edge,
+            "nearly in: the nearest background": self.picks.nearly_in,
+        }
+        top, step = 0.0, tile + 4
+        for title, rows in bands.items():
+            ax.text(0, top + 0.5 * step, f"{title} ({_span(self.picks.reach[rows])})")
+            top += 0.6 * step
+            for i, row in enumerate(rows):
+                x, y = (i % columns) * step, top + (i // columns) * step
+                self._draw_tile(ax, int(row), x, y, tile)
+            top += step * -(-len(rows) // columns)
+        ax.set(xlim=(-2, columns * step), ylim=(top, 0), aspect="equal")
+        ax.set_axis_off()
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _draw_tile(self, ax: Any, row: int, x: float, y: float, tile: int) -> None:
+        box = (x, x + tile, y + tile, y)
+        ax.imshow(padded(self.images[row], tile), extent=box, interpolation="nearest")
+        if row in self.marked:
+            edges = ([x, x + tile, x + tile, x, x], [y, y, y + tile, y + tile, y])
+            ax.plot(*edges, color=PALETTE[1], linewidth=3)
+
+
+def _span(reach: NDArray[np.float64]) -> str:
+    if len(reach) == 0:
+        return "none"
+    return f"{reach.min():.2f} to {reach.max():.2f} of the radius"
 
 
 class AdmissibleRegionDisplay:

@@ -6,6 +6,7 @@ and the only module that imports scikit-learn's base classes.
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable
 from copy import copy
@@ -154,6 +155,7 @@ class CRLM(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     G_: float
     sigma_estimate_: SigmaEstimate | None
     certificate_: Certificate
+    _origin: tuple[Any, Any] | None  # source and settings, which `record` keeps here
 
     def __init__(
         self,
@@ -215,7 +217,7 @@ class CRLM(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
         self.__dict__.clear()  # names of columns, for one, may be gone
         self.__dict__.update(checked.__dict__)
-        self._metric = metric
+        self._metric, self._origin = metric, None
         self.sigma_max_, self.G_, self.sigma_estimate_ = sigma_max, task.G, estimate
         self.radius_ = task.radius(sigma_max)
         self._store([judged.cluster for judged in clusters], task.X, task.weights)
@@ -282,6 +284,31 @@ class CRLM(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         points = self._points(X, self._metric, reset=False)
         return self._mixture().responsibilities(points, extend_background=True)
+
+    def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Write the fitted model to one file, to be read by :meth:`load`.
+
+        Parameters
+        ----------
+        path : path-like
+            Its name ends in ``.crlm.npz``. The file appears whole or not at all.
+        force : bool, default=False
+            Replace a file that exists.
+        """
+        from crlm import record
+
+        check_is_fitted(self)
+        record.save(self, path, force=force)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Model from a file that :meth:`save` or ``crlm fit`` wrote, equal to what was saved.
+
+        Nothing in the file can run code. What is not kept: `progress`.
+        """
+        from crlm import record
+
+        return record.load(cls, path)
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         settings: str = super().__repr__(N_CHAR_MAX)

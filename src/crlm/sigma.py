@@ -131,7 +131,7 @@ def suggest_sigma_max(X: Floats, background: Background, alpha: float) -> SigmaE
         else _Path(background.references, background.growth, alpha)
     )
     found = [] if path is None else [path.clusters(k) for k in path.radii]
-    net = np.array([sum(_worth(ball) for ball in balls) for balls in found])
+    net = np.array([sum(map(_worth, balls)) for balls in found], dtype=np.float64)
     radii = np.zeros(0) if path is None else path.radii
     sigmas = np.exp2(radii / _STEPS) / math.sqrt(4.0 * d)
     n_clusters = np.array([len(balls) for balls in found], dtype=np.intp)

@@ -16,42 +16,58 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from crlm import CRLM
+    from crlm.faces import Faces
 
-PICTURE = Path("crlm-demo.png")
+PICTURES = {"toy": Path("crlm-demo.png"), "faces": Path("crlm-demo-faces.png")}
 FORMATS = (".png", ".pdf", ".svg")
+COLUMNS = 12  # of the gallery
 
 EPILOG = """\b
 Examples:
   crlm demo
   crlm demo --seed 7 --out seven.png
+  crlm demo faces
 """
 
 
 @click.command(epilog=EPILOG)
+@click.argument("which", type=click.Choice(list(PICTURES)), default="toy")
 @click.option(
     "--out",
     type=FilePath(),
-    help=f"Where to draw the picture: .png, .pdf or .svg.  [default: {PICTURE}, "
-    "which is replaced if it exists]",
+    help=f"Where to draw the picture: .png, .pdf or .svg; the faces go to {PICTURES['faces']}.  "
+    f"[default: {PICTURES['toy']}, which is replaced if it exists]",
 )
 @click.option(
-    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Another seed, other data."
+    "--seed",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Another seed, other toy data; the faces are always the same.",
 )
 @click.option(
     "--force",
     is_flag=True,
-    help=f"Replace the file named with --out if it exists; {PICTURE} is replaced without.",
+    help=f"Replace the file named with --out if it exists; {PICTURES['toy']} is replaced without.",
 )
 @debug_option
-def demo(out: Path | None, seed: int, force: bool) -> int:
-    """Draw toy data, find its clusters without any parameter, and show how well it went.
+def demo(which: str, out: Path | None, seed: int, force: bool) -> int:
+    """Find clusters without any parameter, and show how well it went.
 
-    6,000 points in 64 dimensions; 95 % are background, the rest are three clusters of
-    different spread. The picture needs matplotlib: pip install 'crlm[plot]'
+    toy (the default) draws 6,000 points in 64 dimensions; 95 % are background, the rest are three
+    clusters of different spread. faces takes the 100 faces and 100 other patches that come with
+    scikit-image, described by HOG, and finds the faces: pip install 'crlm[images]'
+
+    The picture needs matplotlib: pip install 'crlm[plot]'
     """
+    picture = out or PICTURES[which]
     # The default name is ours to replace; a name the user chose is not.
-    check_outputs([out or PICTURE], force or out is None, formats=FORMATS)
+    check_outputs([picture], force or out is None, formats=FORMATS)
+    return show_faces(picture) if which == "faces" else show_toy(picture, seed)
 
+
+def show_toy(out: Path, seed: int) -> int:
+    """Three Gaussians in a uniform background."""
     from crlm import CRLM, scores
 
     X, truth = draw(SampleOptions(seed=seed))
@@ -61,18 +77,48 @@ def demo(out: Path | None, seed: int, force: bool) -> int:
     for line in summary(model):
         say(line)
     say(f"F-measure against the truth  {scores.f_measure(truth, model.labels_):.3f}")
-    draw_picture(model, X, out or PICTURE)
+    write_picture(lambda: picture(model, X), out)
     toy, labels = free_name("toy.npy"), free_name("labels.csv")
     say(f"Next:  crlm sample {toy} && crlm fit {toy} -o {labels}", err=True)
     return 0
 
 
-def draw_picture(model: CRLM, X: NDArray[Any], out: Path) -> None:
+def show_faces(out: Path) -> int:
+    """Real faces among pieces of other pictures."""
+    from crlm import CRLM, scores
+    from crlm.faces import load_faces
+
+    faces = load_faces()
+    model = CRLM().fit(faces.X)
+    n, d = faces.X.shape
+    say(f"LFW patches  {n:,} × {d} HOG features: 100 faces, 100 other pieces of pictures")
+    for line in summary(model):
+        say(line)
+    for line in against_truth(faces, model):
+        say(line)
+    say(f"F-measure against the truth  {scores.f_measure(faces.y, model.labels_):.3f}")
+    write_picture(lambda: gallery(model, faces), out)
+    say("Next:  crlm embed FOLDER && crlm fit FOLDER.npz    (pictures of your own)", err=True)
+    return 0
+
+
+def against_truth(faces: Faces, model: CRLM) -> list[str]:
+    """How many faces each cluster holds, and how many are in none."""
+    face = faces.y >= 0
+    lines = [
+        f"cluster {j}  {int(face[members].sum())} faces, {int((~face[members]).sum())} others"
+        for j in range(model.n_clusters_)
+        for members in [model.labels_ == j]
+    ]
+    return [*lines, f"background  {int(face[model.labels_ < 0].sum())} faces"]
+
+
+def write_picture(make: Any, out: Path) -> None:
     """Write the picture and print where it is; without matplotlib, say how to get it."""
     from crlm.tables import replacing
 
     try:
-        figure = picture(model, X)
+        figure = make()
     except MissingExtraError as error:
         say(f"note: no picture: {error}", err=True)
         return
@@ -81,16 +127,42 @@ def draw_picture(model: CRLM, X: NDArray[Any], out: Path) -> None:
     say(f"picture  {out.absolute()}")
 
 
-def picture(model: CRLM, X: NDArray[Any]) -> Any:
-    """Figure with the histogram behind sigma_max on the left and the clusters on the right."""
+def new_figure(width: float, height: float) -> Any:
+    """Empty figure, or a sentence about how to get matplotlib."""
     try:
         from matplotlib.figure import Figure  # not pyplot: no window, no global state
     except ImportError as error:
         raise MissingExtraError("the picture", package="matplotlib", extra="plot") from error
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def picture(model: CRLM, X: NDArray[Any]) -> Any:
+    """Figure with the histogram behind sigma_max on the left and the clusters on the right."""
+    figure = new_figure(12, 5)
     from crlm.display import ClusterMapDisplay, SigmaHistogramDisplay
 
-    figure = Figure(figsize=(12, 5), layout="constrained")
     left, right = figure.subplots(1, 2)
     SigmaHistogramDisplay.from_estimator(model, ax=left)
     ClusterMapDisplay.from_estimator(model, X, ax=right)
+    return figure
+
+
+def gallery(model: CRLM, faces: Faces) -> Any:
+    """Figure with the largest cluster: middle, edge and nearly in; mistakes are framed."""
+    figure = new_figure(10, 7.6)
+    from crlm.display import GalleryDisplay
+
+    ax = figure.subplots()
+    if model.n_clusters_ == 0:
+        ax.set_title("no cluster found")
+        return figure
+    largest = int(model.cluster_sizes_.argmax())
+    wrong = {int(i) for i in ((model.labels_ == largest) != (faces.y >= 0)).nonzero()[0]}
+    GalleryDisplay.from_estimator(
+        model, faces.X, faces.images, cluster=largest, limit=2 * COLUMNS, marked=wrong, ax=ax
+    )
+    ax.set_title(
+        f"{model.cluster_sizes_[largest]} of {len(faces.y)} patches found as one cluster, without "
+        "parameters; framed: not as in the truth"
+    )
     return figure

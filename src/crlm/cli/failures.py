@@ -1,0 +1,126 @@
+"""What ends a command early: errors in a sentence with their exit code, warnings, signals."""
+
+from __future__ import annotations
+
+import errno
+import re
+import signal
+import threading
+import traceback
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+import click
+
+from crlm.cli.options import Session
+from crlm.cli.talk import abandon_stdout, say
+from crlm.errors import (
+    CRLMError,
+    CRLMWarning,
+    DiskFullError,
+    InputError,
+    MemoryLimitError,
+    MissingExtraError,
+    OutputError,
+    ParameterError,
+)
+
+UNEXPECTED, USAGE, BAD_INPUT, NO_CLUSTER, NO_ROOM = 1, 2, 3, 4, 5
+INTERRUPTED, BROKEN_PIPE, TERMINATED = 130, 141, 143
+
+# First match counts: a full disk is an OutputError too.
+_EXIT_CODES: tuple[tuple[type[CRLMError], int], ...] = (
+    (DiskFullError, NO_ROOM),
+    (MemoryLimitError, NO_ROOM),
+    (ParameterError, USAGE),
+    (OutputError, USAGE),
+    (InputError, BAD_INPUT),
+    (MissingExtraError, BAD_INPUT),
+)
+
+# Python's names in a message are of no use to who typed a flag.
+_FLAGS = {
+    r"memory_limit='(\w+)'": r"--memory \1",
+    r"\bmemory_limit\b": "--memory",
+    r"\bn_jobs\b": "--threads",
+    r"\bsigma_max\b": "--sigma-max",
+    r"\bmax_clusters\b": "--max-clusters",
+    r"\bmin_cluster_size\b": "--min-cluster-size",
+    r"\balpha must be\b": "--alpha must be",
+    r"\bNone for no test\b": "none for no test",
+    r"\bNone takes\b": "Leave it out to take",
+    r"\bNone or -1 uses\b": "Leave it out to use",
+}
+
+
+def report_error(error: Exception, session: Session) -> int:
+    """Tell what went wrong in one sentence and return the exit code."""
+    if session.debug:
+        say("".join(traceback.format_exception(error)).rstrip(), err=True)
+    code, message = _verdict(error)
+    say(f"error: {message}", err=True)
+    return code
+
+
+def _verdict(error: Exception) -> tuple[int, str]:
+    if isinstance(error, click.ClickException):
+        return error.exit_code, _usage_message(error)
+    if isinstance(error, CRLMError):
+        code = next((code for kind, code in _EXIT_CODES if isinstance(error, kind)), USAGE)
+        return code, _in_flags(error)
+    if isinstance(error, MemoryError):
+        return NO_ROOM, f"out of memory. {error}".rstrip()
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        abandon_stdout()
+        what = "file too large (ulimit -f)" if error.errno == errno.EFBIG else "disk full"
+        return NO_ROOM, f"{what} while writing to the standard output."
+    kind = type(error).__name__
+    return UNEXPECTED, f"unexpected error: {kind}: {error}; run again with --debug and report it"
+
+
+def _in_flags(error: CRLMError) -> str:
+    message = str(error)
+    if isinstance(error, ParameterError | MemoryLimitError):
+        for name, flag in _FLAGS.items():
+            message = re.sub(name, flag, message)
+    return message
+
+
+def _usage_message(error: click.ClickException) -> str:
+    ctx = getattr(error, "ctx", None)
+    hint = f" Try '{ctx.command_path} --help'." if ctx is not None else ""
+    return error.format_message() + hint
+
+
+@contextmanager
+def plain_warnings(session: Session) -> Iterator[None]:
+    """Show our warnings as one line on stderr, and those of other libraries never."""
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        say(f"warning: {message}", err=True)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("always", CRLMWarning)
+        warnings.showwarning = show
+        yield
+
+
+@contextmanager
+def terminable() -> Iterator[None]:
+    """Let SIGTERM unwind the stack, so that half-written files are removed."""
+
+    def stop(signum: int, frame: FrameType | None) -> None:
+        raise SystemExit(TERMINATED)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread may set a handler
+        return
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -1,0 +1,161 @@
+"""Words and numbers on the two streams: data to stdout, talk to stderr."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+import unicodedata
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, TextIO
+
+import click
+
+# For streams that know no Greek
+_PLAIN = str.maketrans(
+    {
+        "σ": "sigma",
+        "\u0302": "-hat",
+        "√": "sqrt ",
+        "÷": "/ ",
+        "−": "-",
+        "–": "-",
+        "—": "-",
+        "×": "x",
+        **dict.fromkeys("▁▂▃", "."),
+        **dict.fromkeys("▄▅▆▇", ":"),
+        "█": "#",
+        "▲": "^",
+    }
+)
+
+
+def say(text: str = "", *, err: bool = False) -> None:
+    """Print a line: data to stdout, talk (`err`) to stderr."""
+    try:
+        click.echo(speakable(text, err=err), err=err)
+    except OSError:
+        if not err:
+            raise
+        _abandon(sys.stderr)  # nobody listens, and that is no reason to fail
+
+
+def speakable(text: str, *, err: bool = False) -> str:
+    """`text`, in plain letters when the stream knows no Greek."""
+    stream = sys.stderr if err else sys.stdout
+    try:
+        text.encode(stream.encoding or "ascii")
+    except UnicodeEncodeError:
+        return text.translate(_PLAIN).encode("ascii", "replace").decode()
+    return text
+
+
+def say_json(record: dict[str, Any]) -> None:
+    """Print one JSON object; NaN and inf, which JSON has not, become null."""
+    click.echo(json.dumps(_without_nan(record), indent=2))
+
+
+def _without_nan(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_nan(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_without_nan(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def number(value: float) -> str:
+    """Three significant digits, as a person would write them.
+
+    >>> number(0.99712), number(-478.3), number(0.01234), number(123456.0), number(2e9)
+    ('0.997', '−478', '0.0123', '123,456', '2.00e+09')
+    """
+    if not math.isfinite(value):
+        return "–"
+    size = abs(float(f"{value:.3g}"))  # 9.996 is 10.0, not 10.00
+    if size >= 1e7 or 0 < size < 1e-4:
+        return f"{value:.2e}".replace("-", "−", 1) if value < 0 else f"{value:.2e}"
+    decimals = 2 if size == 0 else max(0, 2 - math.floor(math.log10(size)))
+    return f"{value:,.{decimals}f}".replace("-", "−")
+
+
+def count(n: int, noun: str) -> str:
+    """Number of things, in words.
+
+    >>> count(1, "row"), count(2000, "row")
+    ('1 row', '2,000 rows')
+    """
+    return f"{n:,} {noun}" + ("" if n == 1 else "s")
+
+
+def free_name(name: str) -> str:
+    """`name`, or one like it that no file has yet."""
+    path, i = Path(name), 1
+    while path.exists():
+        i += 1
+        path = Path(name).with_stem(f"{Path(name).stem}-{i}")
+    return str(path)
+
+
+def aligned(rows: Sequence[Sequence[str]], *, err: bool = False) -> list[str]:
+    """Lines with the cells of each column set flush right, in letters the stream knows."""
+    rows = [[speakable(cell, err=err) for cell in row] for row in rows]
+    widths = [max(map(_width, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            " " * (width - _width(cell)) + cell for cell, width in zip(row, widths, strict=True)
+        )
+        for row in rows
+    ]
+
+
+def _width(text: str) -> int:
+    return sum(not unicodedata.combining(char) for char in text)
+
+
+def abandon_stdout() -> None:
+    """Point stdout at nothing, or Python fails once more when it flushes at its end."""
+    _abandon(sys.stdout)
+
+
+def _abandon(stream: TextIO) -> None:
+    null = os.open(os.devnull, os.O_WRONLY)
+    with suppress(OSError):  # a stream that is no file has no number
+        os.dup2(null, stream.fileno())
+    os.close(null)
+
+
+def open_streams() -> None:
+    """Open what the caller closed (``>&-``), or the next file would get its number.
+
+    The lowest free number is taken, so the three are opened in their order.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            stream = Path(os.devnull).open(mode, encoding="utf-8")  # noqa: SIM115 - it stays open
+            setattr(sys, name, stream)
+
+
+@contextmanager
+def engine_log(wanted: bool) -> Iterator[None]:
+    """Show on stderr how the engine explains its choices."""
+    if not wanted:
+        yield
+        return
+    import logging
+
+    class Lines(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            say(record.getMessage(), err=True)
+
+    log, handler = logging.getLogger("crlm"), Lines()
+    before = log.level
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        log.setLevel(before)
+        log.removeHandler(handler)

@@ -1,0 +1,239 @@
+"""Models on disk: one file, readable by every later version.
+
+::
+
+    model --content--> arrays + document --archive--> NAME.crlm.npz      (and back)
+    model --source---> the file of its rows, and which of them
+
+``docs/model-file.md`` describes the format. Nothing that is read can run code, and nothing is
+allocated that the file does not hold.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crlm import __version__
+from crlm.certificate import row_marks
+from crlm.checks import check_points
+from crlm.errors import InputError, OutputError
+from crlm.record.archive import (
+    DamagedError,
+    has_document,
+    read_archive,
+    unusable,
+    write_archive,
+)
+from crlm.record.content import Model, parts, restore
+from crlm.record.source import Source, Transform, restored_source, source_parts
+from crlm.tables import Table, check_writable, write_together
+
+if TYPE_CHECKING:
+    from crlm.estimator import CRLM
+
+__all__ = [
+    "SUFFIX",
+    "Data",
+    "Source",
+    "Transform",
+    "fingerprint",
+    "is_model",
+    "load",
+    "model_job",
+    "open_data",
+    "prepare",
+    "save",
+    "settings",
+    "source",
+    "with_source",
+]
+
+SUFFIX = ".crlm.npz"
+_LIBRARIES = ("numpy", "scipy", "scikit-learn")
+
+
+class Data(NamedTuple):
+    """The rows that a model was fitted to, read again.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n, d)
+        As they were fitted, row by row those of ``model.labels_``.
+    rows : ndarray of shape (n,)
+        Their row numbers in the file.
+    table : Table
+        The file, with all its rows and whatever else it holds.
+    """
+
+    X: NDArray[Any]
+    rows: NDArray[np.int64]
+    table: Table
+
+
+# Models
+
+
+def save(model: CRLM, path: str | os.PathLike[str], *, force: bool = False) -> None:
+    """Write a fitted model; the file appears whole or not at all."""
+    path = Path(path)
+    check_name(path)
+    check_writable(path, force, formats=(".npz",))
+    write_together([(path, model_job(model, path))])
+
+
+def check_name(path: Path) -> None:
+    """Refuse a name that does not say that the file is a model."""
+    if not path.name.endswith(SUFFIX) or path.name == SUFFIX:
+        msg = f"cannot write {path}: the name of a model ends in {SUFFIX}, such as faces{SUFFIX}."
+        raise OutputError(msg)
+
+
+def model_job(model: CRLM, path: Path) -> Any:
+    """Function that writes the model to an open file that will be called `path`."""
+    document, arrays = parts(model)
+    record, more = source_parts(source(model), path)
+    head = {
+        "crlm": __version__,
+        "libraries": _libraries(),
+        "fingerprint": fingerprint(model),
+        "settings": settings(model),
+        "source": record,
+    }
+    return lambda file: write_archive(file, {**head, **document}, {**arrays, **more})
+
+
+def load(cls: type[Model], path: str | os.PathLike[str]) -> Model:
+    """Model from a file that :func:`save` wrote.
+
+    Raises
+    ------
+    InputError
+        The file is missing, damaged, of a newer format, or no model.
+    """
+    path = Path(path)
+    _check_file(path)
+    document, arrays = read_archive(path)
+    try:
+        model = restore(cls, document, arrays)
+        if document.get("fingerprint") != fingerprint(model):
+            raise DamagedError("its fingerprint is not that of its rows")
+        found = restored_source(document, arrays, path)
+        model._origin = found, _restored_settings(document.get("settings"))
+    except DamagedError as error:
+        raise unusable(path, error) from error
+    return model
+
+
+def is_model(path: Path) -> bool:
+    """Whether a file is a model, by its name or by what is in it."""
+    return path.name.endswith(SUFFIX) or (
+        path.suffix.lower() == ".npz" and path.is_file() and has_document(path)
+    )
+
+
+def fingerprint(model: CRLM) -> str:
+    """Number that belongs to the rows a model was fitted to, and to no others."""
+    certificate = model.certificate_
+    return _fingerprint(certificate.n, certificate.d, certificate.marks)
+
+
+def _fingerprint(n: int, d: int, marks: NDArray[np.uint64]) -> str:
+    return hashlib.sha256(f"{n} {d} ".encode() + marks.astype("<u8").tobytes()).hexdigest()
+
+
+def _libraries() -> dict[str, str]:
+    return {"python": platform.python_version(), **{name: version(name) for name in _LIBRARIES}}
+
+
+def _check_file(path: Path) -> None:
+    if not path.exists():
+        msg = f"no such file: {path}. Give a model that crlm fit or save wrote."
+        raise InputError(msg)
+    if not path.is_file():
+        msg = f"{path} is not a file. Give a model that crlm fit or save wrote."
+        raise InputError(msg)
+
+
+# Where the rows came from
+
+
+def with_source(model: Model, found: Source | None, chosen: dict[str, Any] | None = None) -> Model:
+    """Note in a model where its rows came from, and with which settings it was made."""
+    model._origin = found, chosen
+    return model
+
+
+def source(model: CRLM) -> Source | None:
+    """Where the rows came from; None for a model fitted to an array in Python."""
+    return None if model._origin is None else model._origin[0]
+
+
+def settings(model: CRLM) -> dict[str, Any] | None:
+    """Every setting of the command that made the model; None for one made in Python."""
+    return None if model._origin is None else model._origin[1]
+
+
+def prepare(model: CRLM, X: NDArray[Any]) -> NDArray[Any]:
+    """Rows as they are in a file, made ready for `predict` as the fitted ones were."""
+    found = source(model)
+    return X if found is None else found.transform(X)
+
+
+def open_data(model: CRLM, path: str | os.PathLike[str] | None = None) -> Data:
+    """Read the rows that a model was fitted to, and make sure that they are the same.
+
+    Parameters
+    ----------
+    model : CRLM
+    path : path-like or None
+        Where the file is now; None looks where it was.
+
+    Raises
+    ------
+    InputError
+        The model has no file, or the file is gone or was changed.
+    """
+    found = source(model)
+    if found is None:
+        msg = (
+            "this model was fitted in Python, to rows of no file. Fit a file with crlm fit, which "
+            "notes where the rows are."
+        )
+        raise InputError(msg)
+    if path is not None:
+        found = found.at(path)
+    table = found.read()
+    X = found.points(table)
+    check_rows(model, X, found)
+    return Data(X, found.row_numbers(), table)
+
+
+def check_rows(model: CRLM, X: NDArray[Any], found: Source) -> None:
+    """Refuse rows that are not those of the fit, naming the first."""
+    marks = row_marks(check_points(X, model._metric))
+    if X.shape != (model.certificate_.n, model.certificate_.d):
+        shape = f"{X.shape[0]:,} × {X.shape[1]:,}"
+        msg = f"{found.name} is {shape}, but the model was fitted to other rows. Fit again."
+        raise InputError(msg)
+    changed = np.flatnonzero(marks != model.certificate_.marks)
+    if len(changed):
+        first = int(found.row_numbers()[changed[0]])
+        msg = (
+            f"{found.name} was changed since the model was fitted: {len(changed):,} of "
+            f"{len(X):,} rows differ (first: {first}). Fit again, or give the file as it was."
+        )
+        raise InputError(msg)
+
+
+def _restored_settings(record: object) -> dict[str, Any] | None:
+    if record is not None and not isinstance(record, dict):
+        raise DamagedError("its settings are no settings")
+    return record

@@ -1,0 +1,335 @@
+"""What a fitted model is made of, as arrays and plain words, and back again."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from crlm import checks
+from crlm.certificate import Certificate
+from crlm.errors import ParameterError
+from crlm.labels import BACKGROUND
+from crlm.loss import sq_cutoff
+from crlm.record.archive import Arrays, DamagedError
+from crlm.record.shapes import check_arrays
+from crlm.sigma import SigmaEstimate
+from crlm.theory.conditions import Conditions
+from crlm.theory.margins import Margin
+
+if TYPE_CHECKING:
+    from crlm.estimator import CRLM
+
+_BY_CLUSTER = ("cluster_sizes", "sigmas", "losses", "p_values", "weights")
+_CERTIFIED = ("sigmas", "shares", "center_norms", "gaps")
+_ESTIMATED = ("edges", "counts", "sigmas", "n_clusters", "net")
+_MARGINS = ("C1", "C2", "cover", "separation", "loss")
+_LARGEST = 2**53  # whole numbers beyond are none of ours
+
+Model = TypeVar("Model", bound="CRLM")
+
+
+# Into plain things
+
+
+def parts(model: CRLM) -> tuple[dict[str, Any], Arrays]:
+    """Document and arrays of a fitted model."""
+    center, radius = model._background
+    names = getattr(model, "feature_names_in_", None)
+    document = {
+        "n": len(model.labels_),
+        "d": int(model.n_features_in_),
+        "k": model.n_clusters_,
+        "parameters": _parameters(model),
+        "fitted": {
+            "sigma_max": plain(model.sigma_max_),
+            "G": plain(model.G_),
+            "background_weight": plain(model.background_weight_),
+            "background_radius": plain(radius),
+            "n_duplicates": model.n_duplicates_,
+        },
+        "feature_names": None if names is None else [str(name) for name in names],
+        "estimate": _estimate(model.sigma_estimate_),
+        "certificate": _certificate(model.certificate_),
+    }
+    arrays = {
+        "labels": _small(model.labels_),
+        "center_indices": model.center_indices_,
+        "ball_centers": model.ball_centers_,
+        "cluster_centers": model.cluster_centers_,
+        **{name: getattr(model, f"{name}_") for name in _BY_CLUSTER},
+        "background_center": center,
+        **_certificate_arrays(model.certificate_),
+    }
+    if model.sigma_estimate_ is not None:
+        for name in _ESTIMATED:
+            arrays[f"estimate.{name}"] = np.asarray(getattr(model.sigma_estimate_, name))
+    return document, {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+
+
+def plain(value: float) -> float | str:
+    """Number for JSON, which has no word for NaN and inf.
+
+    >>> plain(np.float64(0.5)), plain(math.inf), plain(math.nan)
+    (0.5, 'inf', 'nan')
+    """
+    return float(value) if math.isfinite(value) else str(float(value))
+
+
+def _parameters(model: CRLM) -> dict[str, Any]:
+    """Settings of the estimator, except the function that draws a bar."""
+    values = model.get_params(deep=False)
+    del values["progress"]
+    return {
+        name: value.item() if isinstance(value, np.generic) else value
+        for name, value in values.items()
+    }
+
+
+def _small(labels: Any) -> Any:
+    """Labels in as few bytes as hold them."""
+    return labels.astype(np.min_scalar_type(-1 - int(labels.max(initial=0))))
+
+
+def _estimate(estimate: SigmaEstimate | None) -> dict[str, Any] | None:
+    if estimate is None:
+        return None
+    return {
+        "suggested": plain(estimate.suggested),
+        "evidence": estimate.evidence,
+        "peaks": [plain(peak) for peak in estimate.peaks],
+        "plateau": [plain(end) for end in estimate.plateau],
+        "score": plain(estimate.score),
+        "gap": plain(estimate.gap),
+        "alternatives": [plain(sigma) for sigma in estimate.alternatives],
+    }
+
+
+def _certificate(certificate: Certificate) -> dict[str, Any]:
+    found = certificate.conditions
+    return {
+        "margins": {
+            name: [plain(margin.value), margin.verdict, margin.known]
+            for name, margin in found.margins.items()
+        },
+        "cheap": {name: plain(value) for name, value in found.cheap.items()},
+        "t0": None if found.t0 is None else int(found.t0),
+        "worst": {name: [int(row) for row in rows] for name, rows in found.worst.items()},
+        "D": plain(certificate.D),
+        "n_center": int(certificate.sample[2]),
+        "digest": certificate.digest,
+    }
+
+
+def _certificate_arrays(certificate: Certificate) -> Arrays:
+    pairs, radii, _ = certificate.sample
+    arrays = {
+        "marks": certificate.marks,
+        **{name: getattr(certificate, name) for name in _CERTIFIED},
+        "kappas": certificate.conditions.kappas,
+        "sizes": certificate.conditions.sizes,
+        "pairs": np.array(pairs, dtype=np.float64),
+        "radii": np.array(radii, dtype=np.float64),
+    }
+    if certificate.weights is not None:
+        arrays["weights"] = certificate.weights
+    return {f"certificate.{name}": np.asarray(array) for name, array in arrays.items()}
+
+
+# And back
+
+
+def restore(cls: type[Model], document: dict[str, Any], arrays: Arrays) -> Model:
+    """Model from its parts.
+
+    Raises
+    ------
+    DamagedError
+        They do not make a model.
+    """
+    try:
+        return _restored(cls, document, arrays)
+    except DamagedError:
+        raise
+    except (ParameterError, KeyError, TypeError, ValueError, AttributeError) as error:
+        raise DamagedError("its parts do not fit together") from error
+
+
+def _restored(cls: type[Model], document: dict[str, Any], arrays: Arrays) -> Model:
+    n, d, k = (whole(document, name) for name in ("n", "d", "k"))
+    check_arrays(arrays, n, d, k, estimated=document["estimate"] is not None)
+    model = cls(**_checked_parameters(document["parameters"]))
+    fitted = document["fitted"]
+    model.n_features_in_ = d
+    model.n_clusters_ = k
+    model._metric = checks.check_metric(model.metric)
+    model.sigma_max_ = _positive(fitted, "sigma_max")
+    model.G_ = real(fitted, "G")
+    if not 1.0 < model.G_ <= 1e6:
+        raise DamagedError("its G is out of range")
+    model.radius_ = math.sqrt(sq_cutoff(model.sigma_max_, d, model.G_))
+    model.labels_ = arrays["labels"].astype(np.int64)
+    model.center_indices_ = arrays["center_indices"]
+    model.ball_centers_ = arrays["ball_centers"]
+    model.cluster_centers_ = arrays["cluster_centers"]
+    for name in _BY_CLUSTER:
+        setattr(model, f"{name}_", arrays[name])
+    model.background_weight_ = real(fitted, "background_weight")
+    model._background = (arrays["background_center"], real(fitted, "background_radius"))
+    model.n_duplicates_ = whole(fitted, "n_duplicates")
+    names = document["feature_names"]
+    if names is not None:
+        if len(names) != d or not all(isinstance(name, str) for name in names):
+            raise DamagedError("it does not name every column")
+        model.feature_names_in_ = np.array(names, dtype=object)
+    model.sigma_estimate_ = _restored_estimate(document["estimate"], arrays)
+    model.certificate_ = _restored_certificate(model, document["certificate"], arrays)
+    _check_labels(model)
+    return model
+
+
+def _checked_parameters(values: dict[str, Any]) -> dict[str, Any]:
+    checks.check_sigma_max(values["sigma_max"])
+    checks.check_max_clusters(values["max_clusters"])
+    checks.check_min_cluster_size(values["min_cluster_size"])
+    checks.check_alpha(values["alpha"])
+    checks.check_G(values["G"])
+    checks.check_metric(values["metric"])
+    checks.check_memory_limit(values["memory_limit"])
+    checks.check_n_jobs(values["n_jobs"])
+    return values
+
+
+def _check_labels(model: CRLM) -> None:
+    """Refuse labels that are not those of the clusters, and balls without their centre."""
+    labels, k = model.labels_, model.n_clusters_
+    weights = model.certificate_.weights
+    if labels.min(initial=0) < BACKGROUND or labels.max(initial=BACKGROUND) != k - 1:
+        raise DamagedError("its labels do not number its clusters")
+    inside = labels != BACKGROUND
+    w = None if weights is None else weights[inside]
+    if not np.allclose(np.bincount(labels[inside], w, minlength=k), model.cluster_sizes_):
+        raise DamagedError("its clusters do not have as many rows as they claim")
+    rows = model.center_indices_
+    if k and (rows.min() < 0 or rows.max() >= len(labels)):
+        raise DamagedError("the middle of a ball is a row that it does not have")
+    if not np.array_equal(labels[rows], np.arange(k)):
+        raise DamagedError("the middle of a ball is not in its cluster")
+
+
+def _restored_estimate(record: dict[str, Any] | None, arrays: Arrays) -> SigmaEstimate | None:
+    if record is None:
+        return None
+    if record["evidence"] not in ("clear", "moderate", "weak"):
+        raise DamagedError("its evidence is no word of ours")
+    low, high = record["plateau"]
+    curve = {name: arrays[f"estimate.{name}"] for name in _ESTIMATED}
+    if len(curve["edges"]) != len(curve["counts"]) + 1:
+        raise DamagedError("its histogram has the wrong number of edges")
+    return SigmaEstimate(
+        suggested=_positive(record, "suggested"),
+        evidence=record["evidence"],
+        peaks=[_real(peak) for peak in record["peaks"]],
+        plateau=(_real(low), _real(high)),
+        score=real(record, "score"),
+        gap=real(record, "gap"),
+        alternatives=[_real(sigma) for sigma in record["alternatives"]],
+        **curve,
+    )
+
+
+def _restored_certificate(model: CRLM, record: dict[str, Any], arrays: Arrays) -> Certificate:
+    held = {
+        name.removeprefix("certificate."): array
+        for name, array in arrays.items()
+        if name.startswith("certificate.")
+    }
+    sample = (held["pairs"].tolist(), held["radii"].tolist(), whole(record, "n_center"))
+    if not isinstance(record["digest"], str):
+        raise DamagedError("its certificate has no digest")
+    return Certificate(
+        n=len(model.labels_),
+        d=model.n_features_in_,
+        sigma_max=model.sigma_max_,
+        G=model.G_,
+        metric=model._metric,
+        labels=model.labels_,
+        centers=model.center_indices_,
+        weights=held.get("weights"),
+        marks=held["marks"],
+        conditions=_restored_conditions(record, held),
+        D=_positive(record, "D"),
+        sample=sample,
+        digest=record["digest"],
+        **{name: held[name] for name in _CERTIFIED},
+    )
+
+
+def _restored_conditions(record: dict[str, Any], held: Arrays) -> Conditions:
+    c1, c2, cover, separation, loss = (_margin(*record["margins"][name]) for name in _MARGINS)
+    return Conditions(
+        *(c1, c2, cover, separation, loss),
+        cheap={str(name): _real(value) for name, value in record["cheap"].items()},
+        kappas=held["kappas"],
+        t0=None if record["t0"] is None else whole(record, "t0"),
+        sizes=held["sizes"],
+        worst={
+            str(name): tuple(_number(row) for row in rows) for name, rows in record["worst"].items()
+        },
+    )
+
+
+def _margin(value: object, verdict: Any, known: Any) -> Margin:
+    if verdict not in ("holds", "fails", "undecided"):
+        raise DamagedError("its certificate has an unknown verdict")
+    if known not in ("exact", "at least", "at most"):
+        raise DamagedError("its certificate has an unknown bound")
+    return Margin(_real(value), verdict, known)
+
+
+# One value of a document
+
+
+def whole(record: dict[str, Any], name: str) -> int:
+    """Whole number of at least 0 of that name."""
+    return _named(_number, record, name)
+
+
+def real(record: dict[str, Any], name: str) -> float:
+    """Number of that name."""
+    return _named(_real, record, name)
+
+
+def _positive(record: dict[str, Any], name: str) -> float:
+    value = real(record, name)
+    if not 0.0 < value < math.inf:
+        msg = f"its {name} is not positive"
+        raise DamagedError(msg)
+    return value
+
+
+Value = TypeVar("Value")
+
+
+def _named(read: Callable[[object], Value], record: dict[str, Any], name: str) -> Value:
+    try:
+        return read(record[name])
+    except (KeyError, TypeError, DamagedError) as error:
+        msg = f"its {name} is missing or no number"
+        raise DamagedError(msg) from error
+
+
+def _number(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= _LARGEST:
+        raise DamagedError("a number in it is none")
+    return value
+
+
+def _real(value: object) -> float:
+    if isinstance(value, str) and value in ("nan", "inf", "-inf"):
+        return float(value)
+    if isinstance(value, bool) or not isinstance(value, int | float) or abs(value) > 1e308:
+        raise DamagedError("a number in it is none")
+    return float(value)
