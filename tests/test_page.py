@@ -52,8 +52,8 @@ def page():
 
 @pytest.fixture(scope="module")
 def toy():
-    truth = GMMUB.draw(k=3, d=20, sigmas=[1, 2, 3], weights=0.02, D=60, sigma_max=7, rng=0)
-    return truth.sample(1500, rng=1)[0]
+    truth = GMMUB.draw(k=3, d=20, sigmas=[1, 2, 3], weights=0.04, D=60, sigma_max=7, rng=0)
+    return truth.sample(400, rng=1)[0]
 
 
 def task_of(X, weights=None, **parameters):

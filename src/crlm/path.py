@@ -71,6 +71,8 @@ def walk(task: Task, sigmas: NDArray[np.float64]) -> SigmaPath:
         When the pairs of the largest radius do not fit in memory.
     """
     d = task.X.shape[1]
+    if task.alpha is not None:
+        task = task.remembering()
     pairs = pairs_within(
         task.X,
         sq_cutoff(float(sigmas[-1]), d, task.G),

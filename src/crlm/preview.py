@@ -107,6 +107,8 @@ def preview(
     if high == 0.0:
         return None
     sigmas = stops(pairs, task, high, sigma, estimate.suggested * _scale(task))
+    if task.alpha is not None:
+        task = task.remembering()
     steps = [clusters_at(task, pairs, at) for at in sigmas.tolist()]
     return {
         "n": len(task.X),

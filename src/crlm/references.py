@@ -8,7 +8,7 @@ once: a copy is no evidence.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -120,6 +120,34 @@ class References:
         out *= 0.5
         out += self.exponent * math.log(2.0)
         return np.multiply(np.rint(out / _QUANTUM, out=out), _QUANTUM, out=out)
+
+
+@dataclass(frozen=True)
+class Remembered(References):
+    """References that keep what they have measured: for the same rows at many radii."""
+
+    max_rows: int = 16_384  # of 16 KB each
+    _kept: dict[int, F64] = field(default_factory=dict)
+    _alone: dict[int, F64] = field(default_factory=dict)  # measured one at a time
+
+    def log_r_of(self, X: Floats, rows: NDArray[np.intp]) -> F64:
+        """Sorted log distances of some rows to all references, itself or -inf first."""
+        if len(rows) == 1:
+            return self._looked_up(self._alone, X, rows)
+        missing = np.array([row for row in rows.tolist() if row not in self._kept], dtype=np.intp)
+        if len(self._kept) + len(missing) > self.max_rows:
+            return super().log_r_of(X, rows)
+        if len(missing):
+            self._kept.update(zip(missing.tolist(), super().log_r_of(X, missing), strict=True))
+        return np.stack([self._kept[row] for row in rows.tolist()])
+
+    def _looked_up(self, kept: dict[int, F64], X: Floats, rows: NDArray[np.intp]) -> F64:
+        row = int(rows[0])
+        if row not in kept:
+            if len(kept) >= self.max_rows // 8:
+                kept.clear()
+            kept[row] = super().log_r_of(X, rows)
+        return kept[row]
 
 
 def first_of_equals(X: Floats) -> NDArray[np.bool_]:

@@ -14,14 +14,14 @@ contrast of 2 rather than counted; ``docs/selection.md`` has the simulated rates
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crlm.greedy import Ball
 from crlm.growth import LARGEST, MIN_POINTS, Growth, levels
-from crlm.references import References
+from crlm.references import References, Remembered
 from crlm.search import Floats, Weights
 
 F64 = NDArray[np.float64]
@@ -78,6 +78,11 @@ class Background:
             log_r = np.sort(references.log_distances[np.ix_(left, left)], axis=1)
         assert best is not None
         return cls(references, growth, best)
+
+    def remembering(self) -> Background:
+        """Return the same, keeping distances once measured: for many radii."""
+        kept = {item.name: getattr(self.references, item.name) for item in fields(References)}
+        return replace(self, references=Remembered(**kept))
 
     def log_p(self, log_r: F64, m: NDArray[np.intp], log_R: float, worth: float = 0.0) -> F64:
         """Log p-values of balls with `m` points beside their centres.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from typing import Literal, NamedTuple
@@ -39,11 +39,16 @@ class Task:
     memory_limit: int
     n_jobs: int
     progress: Callable[[int, int], object] | None
+    learnt: Background | None = None  # when it is known already
 
     @cached_property
     def background(self) -> Background:
         """What balls are judged against."""
-        return Background.learn(self.X, self.weights, self._level)
+        return self.learnt or Background.learn(self.X, self.weights, self._level)
+
+    def remembering(self) -> Task:
+        """Return the same task, made fast for many bandwidths."""
+        return replace(self, learnt=self.background.remembering())
 
     @property
     def _level(self) -> float:

@@ -49,6 +49,11 @@ class Table(NamedTuple):
         Name of the column whose vectors are the rows, when they come from one.
     notes : tuple of str
         What was chosen for the user and is worth saying.
+    ids, images, texts : list of str or None
+        What each row is called, the path of its picture, and its words, when the file has them;
+        one for each of the n rows. A path that is not absolute starts at the folder of the file.
+    meta : dict of list or None
+        Other columns, by name; n entries each.
     """
 
     X: NDArray[Any]
@@ -56,6 +61,10 @@ class Table(NamedTuple):
     source: str
     vector: str | None = None
     notes: tuple[str, ...] = ()
+    ids: list[str] | None = None
+    images: list[str] | None = None
+    texts: list[str] | None = None
+    meta: dict[str, list[Any]] | None = None
 
 
 def listed(words: Iterable[str], limit: int = 8) -> str:
