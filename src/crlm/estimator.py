@@ -10,6 +10,7 @@ import os
 import warnings
 from collections.abc import Callable
 from copy import copy
+from pathlib import Path
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -309,6 +310,51 @@ class CRLM(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         from crlm import record
 
         return record.load(cls, path)
+
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        X: Any = None,
+        *,
+        images: Any = None,
+        meta: Any = None,
+        y: Any = None,
+        title: str | None = None,
+        force: bool = False,
+    ) -> Path:
+        """Write one self-contained HTML file: verdict, figures, clusters, gallery, map.
+
+        It asks for nothing from outside, can be read without JavaScript and printed, and is at
+        most 5 MB large; what does not fit is left out, and the report says so.
+
+        Parameters
+        ----------
+        path : path-like
+            Its name ends in ``.html``.
+        X : array-like or dataframe, optional
+            The data of `fit`; a model keeps no copy. Left out, they are read again from the
+            file that ``crlm fit`` noted in the model, with the pictures and words in it.
+        images : sequence of path or ndarray, optional
+            A picture for each row.
+        meta : dataframe, dict of columns, or sequence of str, optional
+            Words about each row. The first column names it; a column with few values tells
+            what each cluster mostly is.
+        y : array-like of int or str, optional
+            True labels; -1 or "background" for rows in no cluster.
+        title : str, optional
+            What the data are called; by default the name of their file.
+        force : bool, default=False
+            Replace a file that exists.
+
+        Returns
+        -------
+        path : Path
+            The file.
+        """
+        from crlm.report import write_report
+
+        check_is_fitted(self)
+        return write_report(self, path, X, images=images, meta=meta, y=y, title=title, force=force)
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         settings: str = super().__repr__(N_CHAR_MAX)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse.linalg import LinearOperator, eigsh
 
 F64 = NDArray[np.float64]
+
+_FEW = 32  # columns up to which all directions cost nothing
 
 
 def project(X: NDArray[np.floating], centers: F64) -> F64:
@@ -45,7 +48,12 @@ def _principal(X: NDArray[np.floating], middle: F64, without: F64) -> F64:
     """Two principal directions of the data at right angles to those in `without`."""
     rest = X - middle
     rest -= rest @ without.T @ without
-    return _signed(np.linalg.eigh(rest.T @ rest)[1][:, ::-1].T[:2])
+    d = rest.shape[1]
+    if d <= _FEW:
+        return _signed(np.linalg.eigh(rest.T @ rest)[1][:, ::-1].T[:2])
+    spread = LinearOperator((d, d), matvec=lambda v: rest.T @ (rest @ v), dtype=np.float64)
+    start = np.random.default_rng(0).normal(size=d)  # the same picture every time
+    return _signed(eigsh(spread, k=2, v0=start)[1][:, ::-1].T)
 
 
 def _signed(directions: F64) -> F64:

@@ -30,7 +30,7 @@ from crlm.svg.curve import draw_curve
 from crlm.svg.histogram import Distances, draw_histogram
 from crlm.svg.points import draw_map
 from crlm.tables import check_writable, replacing
-from crlm.words import count
+from crlm.words import count, number
 
 if TYPE_CHECKING:
     from crlm.estimator import CRLM
@@ -111,6 +111,8 @@ def _context(
     found = once.stops(limits)
     galleries = sections.galleries(model, inputs, tiles, limits)
     lines = sections.cluster_lines(model, inputs, tiles, limits)
+    again = reproduce(model, inputs, limits)
+    data = live.page_data(model, inputs, estimate, found, once.xy, limits)
     return {
         "name": inputs.name,
         "date": datetime.now(UTC).strftime("%-d %B %Y, %H:%M UTC"),
@@ -134,10 +136,10 @@ def _context(
         "galleries": galleries,
         "map": once.map,
         "truth": sections.against_truth(model, inputs, limits),
-        "reproduce": reproduce(model, inputs, limits),
+        "reproduce": again,
         "left_out": left_out(model, inputs, limits, tiles, found is None),
         "limits": limits,
-        "data": live.page_data(model, inputs, estimate, found, once.xy, limits),
+        "data": {**data, "command": again["command_at"]},
         "style": _style(),
         "script": _script(),
     }
@@ -159,7 +161,7 @@ def left_out(
 ) -> dict[str, str]:
     """What is not in the report and why, by section."""
     k, n = model.n_clusters_, len(model.labels_)
-    said = {}
+    said = dict.fromkeys(("sigma", "clusters", "gallery", "pictures", "map", "labels"), "")
     if without_stops:
         said["sigma"] = (
             "The bandwidth cannot be moved in this file, and there is no stability curve: the "
@@ -196,10 +198,16 @@ def _template() -> Any:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    from crlm.words import number
-
     environment.filters["number"] = number
+    environment.filters["sigma"] = _sigma
     return environment.get_template("report.html")
+
+
+def _sigma(text: str) -> Any:
+    """Words in which σ_max is written as on paper."""
+    from markupsafe import Markup, escape
+
+    return escape(text).replace("σ_max", Markup("σ<sub>max</sub>"))
 
 
 def _style() -> str:

@@ -17,6 +17,7 @@ from crlm.checks import check_points, check_table
 from crlm.errors import InputError
 from crlm.labels import BACKGROUND
 from crlm.search import Floats
+from crlm.tables import Table
 
 if TYPE_CHECKING:
     from crlm.estimator import CRLM
@@ -70,7 +71,10 @@ def read_inputs(
 
     What has a line for each row of the file, of which only some were fitted, is cut to those.
     """
-    X, rows, n_file = _rows_of(model, X)
+    X, rows, n_file, table = _rows_of(model, X)
+    if table is not None:
+        images = _images_of(model, table) if images is None else images
+        meta = _meta_of(table) if meta is None else meta
     points = check_points(check_table(X), model._metric)
     _check_same(model, points)
 
@@ -100,8 +104,8 @@ def read_inputs(
     )
 
 
-def _rows_of(model: CRLM, X: Any) -> tuple[Any, NDArray[np.int64], int]:
-    """Data, the number of each row in its file, and how many rows that has."""
+def _rows_of(model: CRLM, X: Any) -> tuple[Any, NDArray[np.int64], int, Table | None]:
+    """Data, the number of each row in its file, how many rows that has, and the file."""
     source = record.source(model)
     if X is None:
         if source is None:
@@ -111,10 +115,25 @@ def _rows_of(model: CRLM, X: Any) -> tuple[Any, NDArray[np.int64], int]:
             )
             raise InputError(msg)
         data = record.open_data(model)
-        return data.X, data.rows, source.n_rows
+        return data.X, data.rows, source.n_rows, data.table
     n = len(model.labels_)
     rows = np.arange(n) if source is None or source.rows is None else source.rows
-    return X, rows, n if source is None else source.n_rows
+    return X, rows, n if source is None else source.n_rows, None
+
+
+def _images_of(model: CRLM, table: Table) -> list[Path] | None:
+    """Pictures that the file names; their paths start at its folder."""
+    source = record.source(model)
+    if table.images is None or source is None or source.path is None:
+        return None
+    return [source.path.parent / name for name in table.images]
+
+
+def _meta_of(table: Table) -> dict[str, list[str]]:
+    """What the file says about each row: what it is called, its words, other columns."""
+    named = {"": table.ids or table.texts, "text": table.texts if table.ids else None}
+    known = {name: column for name, column in named.items() if column is not None}
+    return words_of({**known, **(table.meta or {})})
 
 
 def _check_same(model: CRLM, points: Floats) -> None:

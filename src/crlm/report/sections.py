@@ -26,6 +26,18 @@ from crlm.words import count, number
 if TYPE_CHECKING:
     from crlm.estimator import CRLM
 
+_SCORES = {
+    "F-measure": (
+        scores.f_measure,
+        "average over the true clusters, each against its match; the one to trust",
+    ),
+    "matched accuracy": (
+        scores.matched_accuracy,
+        "rows with the right label; what the paper's tables call Rand index",
+    ),
+    "Rand index": (scores.rand_index, "pairs of rows put together, or apart, by both"),
+    "purity": (scores.purity, "rows in clusters where their truth is frequent"),
+}
 _STRIP = 5  # pictures in a line of the table
 _MANY_VALUES = 0.5  # a column with more different values than this share names rows, not groups
 _SHOWN = 3.0  # margins are drawn up to this
@@ -43,7 +55,7 @@ def verdict_words(model: CRLM, estimate: SigmaEstimate) -> dict[str, Any]:
         found = f"{count(k, 'cluster')} {holds} {inside:,} of {n:,} rows; "
     else:
         found = f"No cluster among {n:,} rows; "
-    found += f"{100 * (n - inside) / n:.1f} % is background."
+    found += f"{100 * (n - inside) / n:.1f}\u00a0% is background."
     return {
         "found": found,
         "evidence": estimate.evidence,
@@ -51,7 +63,7 @@ def verdict_words(model: CRLM, estimate: SigmaEstimate) -> dict[str, Any]:
         "certificate": verdict(model.certificate_) if k else "",
         "numbers": [
             (f"{k:,}", "cluster" if k == 1 else "clusters"),
-            (f"{100 * inside / n:.1f} %", "of rows in clusters"),
+            (f"{100 * inside / n:.1f}\u00a0%", "of rows in clusters"),
             (number(model.sigma_max_), "σ_max"),
             (estimate.evidence, "evidence for σ_max"),
         ],
@@ -226,24 +238,7 @@ def against_truth(model: CRLM, inputs: Inputs, limits: Limits) -> dict[str, Any]
     truth, labels = inputs.truth, model.labels_
     if truth is None:
         return None
-    values = [
-        (
-            "F-measure",
-            scores.f_measure(truth, labels),
-            "average over the true clusters, each against its match; the one to trust",
-        ),
-        (
-            "matched accuracy",
-            scores.matched_accuracy(truth, labels),
-            "rows with the right label; what the paper's tables call Rand index",
-        ),
-        (
-            "Rand index",
-            scores.rand_index(truth, labels),
-            "pairs of rows put together or apart alike",
-        ),
-        ("purity", scores.purity(truth, labels), "rows in clusters where their truth is frequent"),
-    ]
+    values = [(name, score(truth, labels), words) for name, (score, words) in _SCORES.items()]
     names = [*inputs.truth_names, "background"]
     counts = np.zeros((len(names), model.n_clusters_ + 1), dtype=np.int64)
     np.add.at(counts, (truth, labels), 1)  # -1 is the last line and the last column

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -47,6 +48,11 @@ class Tile(NamedTuple):
         """What the row is called: the first thing known of it, or its number."""
         return self.words[0][1] if self.words and self.words[0][1] else f"row {self.row}"
 
+    @property
+    def more(self) -> list[tuple[str, str]]:
+        """What else is known of it."""
+        return [(name, value) for name, value in self.words[1:] if value]
+
 
 class Tiles:
     """Makes tiles, and counts the pictures that cannot be read."""
@@ -71,7 +77,9 @@ class Tiles:
         if inputs.images is None and not inputs.meta:
             curve = draw_values(inputs.points[i], self._low, self._high)
         words = [(name, cut(column[i])) for name, column in list(inputs.meta.items())[:4]]
-        return Tile(int(inputs.rows[i]), f"{reach:.2f}", picture, curve, words)
+        return Tile(
+            int(inputs.rows[i]), f"{math.floor(100 * reach) / 100:.2f}", picture, curve, words
+        )
 
     def _picture(self, i: int, size: int) -> str | None:
         assert self._inputs.images is not None
@@ -106,7 +114,7 @@ def draw_values(values: NDArray[Any], low: float, high: float) -> str:
     path = "".join(
         f"{'L' if i else 'M'}{x:.0f} {y:.0f}" for i, (x, y) in enumerate(zip(xs, ys, strict=True))
     )
-    line = tag("path", d=path, class_="spark", fill="none", stroke="#555555")
+    line = tag("path", d=path, class_="values", fill="none", stroke="#555555")
     return drawing(60, 36, "values", [line], aria_hidden="true").replace(' role="img"', "")
 
 

@@ -110,20 +110,14 @@ def x_axis(scale: LogScale, y: float, label: str) -> list[str]:
     return parts
 
 
-def marker(x: float, top: float, bottom: float, label: str, right: float) -> list[str]:
-    """Line at sigma_max with its name on the side that has room."""
+def marker(x: float, top: float, bottom: float, value: str, right: float) -> list[str]:
+    """Line at sigma_max with its value on the side that has room."""
     turned = x > right - 110
+    place = {"x": x - 6 if turned else x + 6, "y": top + 10}
+    look = {"font_size": 12, "font_weight": 600, "text_anchor": "end" if turned else "start"}
+    name = tag("text", "", fill=ACCENT, class_="mark-text", **place, **look)
+    words = "σ" + tag("tspan", "max", dy=3, font_size=9) + tag("tspan", f" {value}", dy=-3)
     return [
         tag("line", x1=x, x2=x, y1=top, y2=bottom, stroke=ACCENT, stroke_width=2, class_="mark"),
-        tag(
-            "text",
-            label,
-            x=x - 6 if turned else x + 6,
-            y=top + 10,
-            fill=ACCENT,
-            class_="mark-text",
-            font_size=12,
-            font_weight=600,
-            text_anchor="end" if turned else "start",
-        ),
+        name.replace("></text>", f">{words}</text>"),
     ]

@@ -46,7 +46,7 @@ def draw_curve(s: Sweep, *, width: float = 760.0, height: float = 210.0) -> str:
         )
     parts += _share(s, scale, top, floor) + _steps(s, scale, top, floor)
     parts += x_axis(scale, floor, "σ_max")
-    parts += marker(scale(s.sigma_max), 4.0, floor, f"σ_max {number(s.sigma_max)}", width - RIGHT)
+    parts += marker(scale(s.sigma_max), 4.0, floor, number(s.sigma_max), width - RIGHT)
     return drawing(width, height, _in_words(s), parts, class_="sweep")
 
 

@@ -52,8 +52,7 @@ def draw_histogram(d: Distances, *, width: float = 760.0, height: float = 236.0)
     parts += [
         tag("circle", cx=scale(peak), cy=floor, r=3.5, fill=INK, class_="peak") for peak in d.peaks
     ]
-    words = f"σ_max {number(d.sigma_max)}"
-    parts += marker(scale(d.sigma_max), 4.0, floor, words, width)
+    parts += marker(scale(d.sigma_max), 4.0, floor, number(d.sigma_max), width)
     return drawing(width, height, _in_words(d), parts, class_="histogram")
 
 
