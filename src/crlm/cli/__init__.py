@@ -27,6 +27,7 @@ from crlm.cli.common import (
     terminable,
 )
 from crlm.cli.demo import demo
+from crlm.cli.explore import explore
 from crlm.cli.fit import fit
 from crlm.cli.info import info
 from crlm.cli.sample import sample
@@ -71,7 +72,7 @@ def root(ctx: click.Context) -> int:
     return 0
 
 
-for _command in (demo, sigma, fit, check, sample, info, bench):
+for _command in (demo, sigma, fit, explore, check, sample, info, bench):
     root.add_command(_command)
 
 
