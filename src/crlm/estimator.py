@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable
 from copy import copy
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,9 @@ from crlm.search import Floats, Weights, first_ball, neighbourhood
 from crlm.sigma import SigmaEstimate
 from crlm.task import Task
 from crlm.theory.plan import adaptive_G
+
+if TYPE_CHECKING:
+    from crlm.explorer.serve import Explorer
 
 
 class CRLM(ClusterMixin, BaseEstimator):  # type: ignore[misc]
@@ -355,6 +358,52 @@ class CRLM(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
         check_is_fitted(self)
         return write_report(self, path, X, images=images, meta=meta, y=y, title=title, force=force)
+
+    def explore(
+        self,
+        X: Any = None,
+        *,
+        images: Any = None,
+        texts: Any = None,
+        ids: Any = None,
+        meta: Any = None,
+        sample_weight: Any = None,
+        host: str = "127.0.0.1",
+        port: int = 5151,
+        browser: bool = True,
+    ) -> Explorer:
+        """Open a page on this machine to drag `sigma_max` and look at the clusters.
+
+        Parameters
+        ----------
+        X : array-like or dataframe, optional
+            The rows; a model that was read from a file finds its own.
+        images : sequence of paths or array of pictures, optional
+            One for each row, shown in the gallery.
+        texts, ids : sequence of str, optional
+            Words of each row, and what it is called.
+        meta : dataframe or dict of columns, optional
+            More about each row.
+        sample_weight : array-like of shape (n_samples,), optional
+            As in `fit`.
+        host, port : str, int
+            Where to listen; the next port is taken when this one is. Other hosts than this
+            machine's loopback let other machines in, if they know the token.
+        browser : bool
+            Whether to open the page; its address is in the result.
+
+        Returns
+        -------
+        explorer : Explorer
+            Serves until the program ends, or ``explorer.close()``.
+        """
+        from crlm.explorer.opening import explore_model
+
+        known = {"images": images, "texts": texts, "ids": ids, "meta": meta}
+        explorer = explore_model(self, X, known, sample_weight, host=host, port=port)
+        if browser:
+            explorer.open()
+        return explorer
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         settings: str = super().__repr__(N_CHAR_MAX)

@@ -33,6 +33,7 @@ _MAX_STOPS = 255  # so that the number of a stop is a byte
 _WIDEST = 2.0  # times the bandwidth or the end of its plateau: "far too large"
 _NARROWEST = 48.0  # the slider's range, as a ratio
 _SMALLER = 0.8
+_EXACT = 2.0**23  # losses, in quanta of 2^-30, are then below 2^53
 
 
 def stored_pairs(
@@ -118,6 +119,11 @@ def preview(
         "graph": graph_record(pairs, task, sigmas),
         "steps": [step_record(step) for step in steps],
     }
+
+
+def graph_limit(pairs: Pairs, task: Task) -> bool:
+    """Whether a page can keep these pairs, and sum their losses without rounding."""
+    return pairs.n_pairs <= MAX_PAIRS and float(task.weights.sum()) * task.G < _EXACT
 
 
 def step_record(step: Sequence[Judged]) -> dict[str, list[Any]]:

@@ -27,8 +27,10 @@ from crlm.cli.common import (
     terminable,
 )
 from crlm.cli.demo import demo
+from crlm.cli.explore import explore
 from crlm.cli.fit import fit
 from crlm.cli.info import info
+from crlm.cli.report import report
 from crlm.cli.sample import sample
 from crlm.cli.sigma import sigma
 
@@ -71,7 +73,7 @@ def root(ctx: click.Context) -> int:
     return 0
 
 
-for _command in (demo, sigma, fit, check, sample, info, bench):
+for _command in (demo, sigma, fit, report, explore, check, sample, info, bench):
     root.add_command(_command)
 
 

@@ -20,7 +20,8 @@ import { h, number, svg } from "./dom.js";
  * @property {number|null} [limit]  bandwidth up to which pairs are stored
  *
  * @typedef {Object} Plot
- * @property {(index: number, text: string) => void} set  move the marker, say what it means
+ * @property {(index: number, text: string, sigma?: number) => void} set  move the marker, say
+ *   what it means; `sigma` is for a bandwidth between two stops
  * @property {(k: (number|null)[]) => void} curve  clusters at each stop, null where unknown
  * @property {() => number} index
  * @property {() => void} focus
@@ -41,7 +42,7 @@ const PAGE = 10; // stops for Page Up and Page Down
 export function makeHistogram(root, reading, { onInput, onDone = () => {} }) {
   const { stops } = reading;
   const [low, high] = range(reading);
-  let [index, width, text] = [0, 600, ""];
+  let [index, sigma, width, text] = [0, stops[0], 600, ""];
   /** @type {(number|null)[]} */
   let k = [];
   const picture = svg("svg", { class: "hist-picture", "aria-hidden": "true" });
@@ -72,18 +73,18 @@ export function makeHistogram(root, reading, { onInput, onDone = () => {} }) {
   function draw() {
     width = root.clientWidth || 600;
     picture.setAttribute("viewBox", `0 0 ${width} ${PLOT + STRIP + AXIS}`);
-    picture.replaceChildren(...bars(reading, x, stops[index]), ...notes(reading, x, width), ...strip(k, stops, x));
+    picture.replaceChildren(...bars(reading, x, sigma), ...notes(reading, x, width), ...strip(k, stops, x));
     place();
   }
 
   function place() {
-    const px = x(stops[index]);
+    const px = Math.min(width - 2, Math.max(2, x(sigma)));
     handle.style.transform = `translateX(${px}px)`;
-    bubble.textContent = `σ ${number(stops[index])}`;
+    bubble.textContent = `σ ${number(sigma)}`;
     bubble.classList.toggle("is-left", px > width - 90);
-    handle.setAttribute("aria-valuenow", String(stops[index]));
-    handle.setAttribute("aria-valuetext", text || number(stops[index]));
-    const reach = stops[index] * Math.sqrt(reading.G / 2);
+    handle.setAttribute("aria-valuenow", String(sigma));
+    handle.setAttribute("aria-valuetext", text || number(sigma));
+    const reach = sigma * Math.sqrt(reading.G / 2);
     for (const bar of picture.querySelectorAll(".bar")) {
       bar.classList.toggle("is-near", Number(bar.getAttribute("data-at")) < reach);
     }
@@ -91,8 +92,9 @@ export function makeHistogram(root, reading, { onInput, onDone = () => {} }) {
 
   function move(/** @type {number} */ to, done = false) {
     const next = Math.max(0, Math.min(stops.length - 1, to));
-    if (next !== index) {
+    if (stops[next] !== sigma) {
       index = next;
+      sigma = stops[index];
       text = "";
       place();
       onInput(index);
@@ -108,8 +110,8 @@ export function makeHistogram(root, reading, { onInput, onDone = () => {} }) {
   new ResizeObserver(() => draw()).observe(root);
   draw();
   return {
-    set(to, words) {
-      [index, text] = [to, words];
+    set(to, words, exactly = stops[to]) {
+      [index, text, sigma] = [to, words, exactly];
       place();
     },
     curve(counts) {

@@ -171,7 +171,7 @@ export class PointMap {
     pixels.fill(pack(rgb(styled("--map"))));
     const zoomed = Math.min(2.2, Math.max(1, Math.sqrt(scale / (this.fitted ?? scale))));
     const base = (x.length <= FEW ? 1.5 : x.length <= 200_000 ? 1.1 : 0.8) * ratio * zoomed;
-    const faint = disc(base * 0.8, selected == null ? 0.5 : 0.35);
+    const faint = disc(base * 0.9, x.length <= FEW ? 0.55 : 0.4);
     const noise = rgb(styled("--noise"));
     const ink = rgb(styled("--mark"));
     const strong = slots.map((slot) => rgb(colourOf(slot)));

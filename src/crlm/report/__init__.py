@@ -19,15 +19,22 @@ from crlm.errors import OutputError
 from crlm.look.admissible import admissible_interval
 from crlm.look.projection import project
 from crlm.page import bundle, style
-from crlm.report import live, sections
-from crlm.report.alerts import find_alerts, plateau
+from crlm.report.alerts import find_alerts
 from crlm.report.inputs import Inputs, read_inputs, read_meta
 from crlm.report.limits import LEVELS, MAX_BYTES, Limits
+from crlm.report.live import page_data, stops, sweep
 from crlm.report.reproduce import reproduce
+from crlm.report.sections import (
+    against_truth,
+    cluster_lines,
+    galleries,
+    margins,
+    verdict_words,
+)
 from crlm.report.tiles import Tiles
 from crlm.sigma import ALPHA, SigmaEstimate, estimate_sigma
 from crlm.svg.curve import draw_curve
-from crlm.svg.histogram import Distances, draw_histogram
+from crlm.svg.histogram import distances_of, draw_histogram, plateau
 from crlm.svg.points import draw_map
 from crlm.tables import check_writable, replacing
 from crlm.words import count, number
@@ -97,10 +104,10 @@ class _Once:
 
     def stops(self, limits: Limits) -> dict[str, Any] | None:
         if limits.pairs not in self._stops:
-            found = live.stops(self._model, self._inputs, self._estimate, limits)
+            found = stops(self._model, self._inputs, self._estimate, limits)
             self._stops[limits.pairs] = found
-        stops: dict[str, Any] | None = self._stops[limits.pairs]
-        return stops
+        kept: dict[str, Any] | None = self._stops[limits.pairs]
+        return kept
 
 
 def _context(
@@ -109,20 +116,20 @@ def _context(
     """What the template is given."""
     tiles = Tiles(inputs, limits.thumb)
     found = once.stops(limits)
-    galleries = sections.galleries(model, inputs, tiles, limits)
-    lines = sections.cluster_lines(model, inputs, tiles, limits)
+    shown = galleries(model, inputs, tiles, limits)
+    lines = cluster_lines(model, inputs, tiles, limits)
     again = reproduce(model, inputs, limits)
-    data = live.page_data(model, inputs, estimate, found, once.xy, limits)
+    data = page_data(model, inputs, estimate, found, once.xy, limits)
     return {
         "name": inputs.name,
         "date": datetime.now(UTC).strftime("%-d %B %Y, %H:%M UTC"),
         "version": __version__,
         "hash": record.fingerprint(model)[:16],
         "shape": f"{model.certificate_.n:,} rows × {model.certificate_.d:,} columns",
-        "verdict": sections.verdict_words(model, estimate),
+        "verdict": verdict_words(model, estimate),
         "alerts": once.alerts,
-        "histogram": draw_histogram(_distances(model, estimate)),
-        "curve": None if found is None else draw_curve(live.sweep(model, found, estimate)),
+        "histogram": draw_histogram(distances_of(model, estimate)),
+        "curve": None if found is None else draw_curve(sweep(model, found, estimate)),
         "plateau": plateau(model, estimate),
         "admissible": admissible_interval(model.certificate_),
         "estimate": estimate,
@@ -132,10 +139,10 @@ def _context(
         "lines": lines,
         "with_values": any(line.value for line in lines),
         "with_strips": any(line.strip for line in lines),
-        "margins": sections.margins(model),
-        "galleries": galleries,
+        "margins": margins(model),
+        "galleries": shown,
         "map": once.map,
-        "truth": sections.against_truth(model, inputs, limits),
+        "truth": against_truth(model, inputs, limits),
         "reproduce": again,
         "left_out": left_out(model, inputs, limits, tiles, found is None),
         "limits": limits,
@@ -143,17 +150,6 @@ def _context(
         "style": _style(),
         "script": _script(),
     }
-
-
-def _distances(model: CRLM, estimate: SigmaEstimate) -> Distances:
-    return Distances(
-        estimate.edges,
-        estimate.counts,
-        model.sigma_max_,
-        model.G_,
-        estimate.peaks,
-        plateau(model, estimate),
-    )
 
 
 def left_out(

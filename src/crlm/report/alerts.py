@@ -12,6 +12,7 @@ from crlm.labels import BACKGROUND
 from crlm.look.shape import round_limit, top_direction
 from crlm.search import Floats
 from crlm.sigma import SigmaEstimate
+from crlm.svg.histogram import plateau
 from crlm.words import count, number
 
 if TYPE_CHECKING:
@@ -161,12 +162,6 @@ def member_counts(model: CRLM) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     """Rows in each cluster, whatever they weigh."""
     inside = model.labels_[model.labels_ != BACKGROUND]
     return np.bincount(inside, minlength=model.n_clusters_)
-
-
-def plateau(model: CRLM, estimate: SigmaEstimate) -> tuple[float, float] | None:
-    """Bandwidths that serve as well as the suggested one, for the depth G of the model."""
-    low, high = (end * math.sqrt(4.0 / model.G_) for end in estimate.plateau)
-    return (low, high) if math.isfinite(low) else None
 
 
 def _clusters(which: list[int]) -> str:

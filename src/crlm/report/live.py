@@ -12,12 +12,12 @@ from crlm.errors import MemoryLimitError
 from crlm.labels import BACKGROUND
 from crlm.page import encode
 from crlm.preview import preview
-from crlm.report.alerts import plateau
 from crlm.report.inputs import Inputs
 from crlm.report.limits import Limits
 from crlm.report.tiles import cut
 from crlm.sigma import SigmaEstimate
 from crlm.svg.curve import Sweep
+from crlm.svg.histogram import plateau
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

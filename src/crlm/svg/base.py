@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from html import escape
 from typing import Any, NamedTuple
 
-INK, MUTED, BAR, NEAR = "#333333", "#666666", "#b8bec6", "#0072b2"
+# Words are in the colour of the page, which may be dark.
+INK, MUTED, BAR, NEAR = "currentColor", "currentColor", "#b8bec6", "#0072b2"
 ACCENT, GREEN, SKY = "#d55e00", "#009e73", "#56b4e9"
 FONT = "system-ui, sans-serif"
 

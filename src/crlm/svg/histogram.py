@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,10 @@ from numpy.typing import NDArray
 from crlm.look.gap import empty_gap
 from crlm.svg.base import BAR, GREEN, INK, MUTED, NEAR, SKY, LogScale, drawing, marker, tag, x_axis
 from crlm.words import number
+
+if TYPE_CHECKING:
+    from crlm.estimator import CRLM
+    from crlm.sigma import SigmaEstimate
 
 F64 = NDArray[np.float64]
 Interval = tuple[float, float]
@@ -29,7 +33,6 @@ class Distances(NamedTuple):
         Sigmas of clusters.
     plateau : tuple of float or None
         Bandwidths that serve as well.
-    suggested : float or None
     """
 
     edges: F64
@@ -38,7 +41,24 @@ class Distances(NamedTuple):
     G: float
     peaks: list[float]
     plateau: Interval | None = None
-    suggested: float | None = None
+
+
+def distances_of(model: CRLM, estimate: SigmaEstimate) -> Distances:
+    """Read off a fitted model and what was seen in its distances."""
+    return Distances(
+        estimate.edges,
+        estimate.counts,
+        model.sigma_max_,
+        model.G_,
+        estimate.peaks,
+        plateau(model, estimate),
+    )
+
+
+def plateau(model: CRLM, estimate: SigmaEstimate) -> Interval | None:
+    """Bandwidths that serve as well as the suggested one, for the depth G of the model."""
+    low, high = (end * math.sqrt(4.0 / model.G_) for end in estimate.plateau)
+    return (low, high) if math.isfinite(low) else None
 
 
 def draw_histogram(d: Distances, *, width: float = 760.0, height: float = 236.0) -> str:
