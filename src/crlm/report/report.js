@@ -242,6 +242,9 @@
     paint();
   }
 
-  // For tests, and for whoever wants the labels at this bandwidth in the console.
-  Object.assign(globalThis, { crlm: { look, labels: () => now.labels, stops: live?.sigmas ?? [] } });
+  // For whoever wants the labels at some bandwidth in the console, and for tests.
+  const centerOf = (/** @type {number} */ j) => points.place(place[now.centers[j]]);
+  Object.assign(globalThis, {
+    crlm: { look, labels: () => now.labels, place: centerOf, stops: live?.sigmas ?? [] },
+  });
 })();
