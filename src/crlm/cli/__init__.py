@@ -17,6 +17,7 @@ from crlm.cli.check import check
 from crlm.cli.common import (
     BROKEN_PIPE,
     INTERRUPTED,
+    STYLE,
     Session,
     abandon_stdout,
     debug_option,
@@ -26,12 +27,17 @@ from crlm.cli.common import (
     say,
     terminable,
 )
+from crlm.cli.completion import completion
 from crlm.cli.demo import demo
+from crlm.cli.embed import embed
 from crlm.cli.explore import explore
+from crlm.cli.export import export
 from crlm.cli.fit import fit
 from crlm.cli.info import info
+from crlm.cli.predict import predict
 from crlm.cli.report import report
 from crlm.cli.sample import sample
+from crlm.cli.settings import equip
 from crlm.cli.sigma import sigma
 
 __all__ = ["main"]
@@ -73,8 +79,11 @@ def root(ctx: click.Context) -> int:
     return 0
 
 
-for _command in (demo, sigma, fit, report, explore, check, sample, info, bench):
-    root.add_command(_command)
+for _command in (
+    *(demo, sigma, fit, report, explore, predict, export),
+    *(check, sample, embed, info, bench, completion),
+):
+    root.add_command(equip(_command))
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -85,6 +94,7 @@ def main(argv: list[str] | None = None) -> int:
     0
     """
     session = Session(sys.argv[1:] if argv is None else list(argv))
+    STYLE.reset()
     try:
         open_streams()
         with plain_warnings(session), terminable():

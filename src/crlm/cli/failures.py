@@ -16,6 +16,7 @@ from typing import Any
 import click
 
 from crlm.cli.options import Session
+from crlm.cli.settings import origin_of
 from crlm.cli.talk import abandon_stdout, say
 from crlm.errors import (
     CRLMError,
@@ -92,7 +93,8 @@ def _in_flags(error: CRLMError) -> str:
 def _usage_message(error: click.ClickException) -> str:
     ctx = getattr(error, "ctx", None)
     hint = f" Try '{ctx.command_path} --help'." if ctx is not None else ""
-    return error.format_message() + hint
+    where = origin_of(error) if isinstance(error, click.BadParameter) else ""
+    return error.format_message() + where + hint
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,8 +36,8 @@ SUFFIX = ".crlm.npz"
 @click.option(
     "--meta",
     type=FilePath(),
-    metavar="FILE.csv",
-    help="Words about each row: a .csv or .tsv with a line for each, and names in the first.",
+    metavar="FILE",
+    help="Words about each row: .csv, .tsv, .parquet or .feather.  [default: those in the data]",
 )
 @click.option("--image", metavar="COLUMN", help="Column of --meta that names picture files.")
 @click.option("--truth", metavar="COLUMN", help="Column of --meta with the true labels.")
@@ -119,11 +120,11 @@ def known_of_rows(meta: Path | None, image: str | None, truth: str | None) -> di
     return {
         "meta": {name: words for name, words in columns.items() if name != image},
         "y": column(columns, truth, meta),
-        "images": None if pictures is None else [meta.parent / name for name in pictures],
+        "images": None if pictures is None else [meta.parent / str(name) for name in pictures],
     }
 
 
-def column(columns: dict[str, list[str]], name: str | None, path: Path) -> list[str] | None:
+def column(columns: Mapping[str, list[Any]], name: str | None, path: Path) -> list[Any] | None:
     """Column of this name, or a sentence about those that there are."""
     if name is None:
         return None

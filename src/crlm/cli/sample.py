@@ -15,10 +15,9 @@ from crlm.cli.common import (
     check_outputs,
     comma_floats,
     count,
-    debug_option,
     free_name,
     refuse_same_name,
-    say,
+    remark,
 )
 
 if TYPE_CHECKING:
@@ -106,7 +105,6 @@ _DEFAULT = SampleOptions()
     help="Also write the true labels, -1 for background: .csv, .npy or .parquet.",
 )
 @click.option("--force", is_flag=True, help="Replace files that exist.")
-@debug_option
 def sample(out: Path, labels: Path | None, force: bool, **flags: Any) -> int:
     """Draw clusters in a uniform background and write them to OUT.
 
@@ -126,10 +124,8 @@ def sample(out: Path, labels: Path | None, force: bool, **flags: Any) -> int:
     write_together(jobs)
     written = f"{out}, {labels}" if labels else str(out)
     n, d = X.shape
-    say(
-        f"Wrote {written}: {n:,} × {d:,}, {count(int((y >= 0).sum()), 'row')} in clusters", err=True
-    )
-    say(f"Next:  crlm fit {shlex.quote(str(out))} -o {free_name('labels.csv')}", err=True)
+    remark(f"Wrote {written}: {n:,} × {d:,}, {count(int((y >= 0).sum()), 'row')} in clusters")
+    remark(f"Next:  crlm fit {shlex.quote(str(out))} -o {free_name('labels.csv')}")
     return 0
 
 

@@ -29,12 +29,14 @@ from crlm.record.archive import (
     DamagedError,
     has_document,
     read_archive,
+    read_document,
     unusable,
     write_archive,
 )
 from crlm.record.content import Model, parts, restore
-from crlm.record.source import Source, Transform, restored_source, source_parts
-from crlm.tables import Table, check_writable, write_together
+from crlm.record.source import Source, restored_source, source_parts
+from crlm.scaling import Scaling
+from crlm.tables import Table, check_writable, row_blocks, write_together
 
 if TYPE_CHECKING:
     from crlm.estimator import CRLM
@@ -42,8 +44,9 @@ if TYPE_CHECKING:
 __all__ = [
     "SUFFIX",
     "Data",
+    "Scaling",
     "Source",
-    "Transform",
+    "describe",
     "fingerprint",
     "is_model",
     "load",
@@ -132,6 +135,19 @@ def load(cls: type[Model], path: str | os.PathLike[str]) -> Model:
     return model
 
 
+def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Document of a model: parameters, settings, versions, where the rows are; no arrays.
+
+    Raises
+    ------
+    InputError
+        As for :func:`load`.
+    """
+    path = Path(path)
+    _check_file(path)
+    return read_document(path)
+
+
 def is_model(path: Path) -> bool:
     """Whether a file is a model, by its name or by what is in it."""
     return path.name.endswith(SUFFIX) or (
@@ -184,7 +200,7 @@ def settings(model: CRLM) -> dict[str, Any] | None:
 def prepare(model: CRLM, X: NDArray[Any]) -> NDArray[Any]:
     """Rows as they are in a file, made ready for `predict` as the fitted ones were."""
     found = source(model)
-    return X if found is None else found.transform(X)
+    return X if found is None else found.transform.apply(X)
 
 
 def open_data(model: CRLM, path: str | os.PathLike[str] | None = None) -> Data:
@@ -211,26 +227,47 @@ def open_data(model: CRLM, path: str | os.PathLike[str] | None = None) -> Data:
     if path is not None:
         found = found.at(path)
     table = found.read()
-    X = found.points(table)
-    check_rows(model, X, found)
-    return Data(X, found.row_numbers(), table)
+    check_rows(model, table, found)
+    return Data(found.points(table), found.row_numbers(), table)
 
 
-def check_rows(model: CRLM, X: NDArray[Any], found: Source) -> None:
-    """Refuse rows that are not those of the fit, naming the first."""
-    marks = row_marks(check_points(X, model._metric))
-    if X.shape != (model.certificate_.n, model.certificate_.d):
-        shape = f"{X.shape[0]:,} × {X.shape[1]:,}"
-        msg = f"{found.name} is {shape}, but the model was fitted to other rows. Fit again."
-        raise InputError(msg)
-    changed = np.flatnonzero(marks != model.certificate_.marks)
-    if len(changed):
-        first = int(found.row_numbers()[changed[0]])
+def check_rows(model: CRLM, table: Table, found: Source) -> None:
+    """Refuse a table whose rows are not those of the fit, naming the first; block by block."""
+    if table.X.shape[1] != model.n_features_in_:
         msg = (
-            f"{found.name} was changed since the model was fitted: {len(changed):,} of "
-            f"{len(X):,} rows differ (first: {first}). Fit again, or give the file as it was."
+            f"{found.name} has {table.X.shape[1]:,} columns, but the model was fitted to "
+            f"{model.n_features_in_:,}. Fit again, or give the file as it was."
         )
         raise InputError(msg)
+    changed = _changed_rows(model, table, found)
+    if len(changed):
+        msg = (
+            f"{found.name} was changed since the model was fitted: {len(changed):,} of "
+            f"{model.certificate_.n:,} rows differ (first: {changed[0]}). Fit again, or give the "
+            f"file as it was."
+        )
+        raise InputError(msg)
+
+
+def _changed_rows(model: CRLM, table: Table, found: Source) -> NDArray[np.int64]:
+    """Row numbers of what was fitted and is not the same now."""
+    marks, done, changed = model.certificate_.marks, 0, []
+    for start, block in row_blocks(table.X):
+        rows = np.arange(len(block)) if found.rows is None else _within(found.rows, start, block)
+        points = block[rows]
+        same = np.isfinite(points).all(axis=1)
+        if same.all() and len(points):
+            ready = check_points(found.transform.apply(points), model._metric)
+            same = row_marks(ready) == marks[done : done + len(rows)]
+        done += len(rows)
+        changed.append(start + rows[~same])
+    return np.concatenate(changed)
+
+
+def _within(rows: NDArray[np.int64], start: int, block: NDArray[Any]) -> NDArray[np.int64]:
+    """Those of some ascending row numbers that lie in a block, counted from its start."""
+    first, last = np.searchsorted(rows, [start, start + len(block)])
+    return rows[first:last] - start
 
 
 def _restored_settings(record: object) -> dict[str, Any] | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,10 +17,14 @@ from crlm.errors import InputError
 from crlm.labels import BACKGROUND
 from crlm.search import Floats
 from crlm.tables import Table
+from crlm.tables.kept import Kept
+from crlm.tables.meta import READERS
+from crlm.tables.meta import read_meta as read_columns
 
 if TYPE_CHECKING:
     from crlm.estimator import CRLM
 
+MAX_COLUMNS = 8  # of words about each row
 _NOTHING = {"", "-1", "background", "none", "nan"}  # names of the background among true labels
 
 
@@ -123,17 +126,19 @@ def _rows_of(model: CRLM, X: Any) -> tuple[Any, NDArray[np.int64], int, Table | 
 
 def _images_of(model: CRLM, table: Table) -> list[Path] | None:
     """Pictures that the file names; their paths start at its folder."""
-    source = record.source(model)
-    if table.images is None or source is None or source.path is None:
+    source, name = record.source(model), table.roles.get("image")
+    if name is None or source is None or source.path is None:
         return None
-    return [source.path.parent / name for name in table.images]
+    folder = source.path if source.path.is_dir() else source.path.parent
+    return [folder / str(path) for path in table.kept[name]]
 
 
 def _meta_of(table: Table) -> dict[str, list[str]]:
     """What the file says about each row: what it is called, its words, other columns."""
-    named = {"": table.ids or table.texts, "text": table.texts if table.ids else None}
-    known = {name: column for name, column in named.items() if column is not None}
-    return words_of({**known, **(table.meta or {})})
+    first = [table.roles[role] for role in ("id", "text") if role in table.roles]
+    hidden = {table.roles.get("image")} - set(first)
+    names = dict.fromkeys([*first, *(name for name in table.kept if name not in hidden)])
+    return {name: _words(table.kept[name]) for name in list(names)[:MAX_COLUMNS]}
 
 
 def _check_same(model: CRLM, points: Floats) -> None:
@@ -176,29 +181,21 @@ def _words(column: Any) -> list[str]:
     return ["" if value is None else str(value) for value in column]
 
 
-def read_meta(path: Path) -> dict[str, list[str]]:
-    """Columns of a .csv or .tsv whose first line names them.
+def read_meta(path: Path) -> Kept:
+    """Columns of a file that has a line for each row: .csv, .tsv, .parquet, .arrow, .feather.
 
     Raises
     ------
     InputError
-        The file is missing, or a line has more or fewer cells than the first.
+        The file is missing or cannot be read.
     """
     if not path.is_file():
         msg = f"no such file: {path}"
         raise InputError(msg)
-    mark = "\t" if path.suffix.lower() == ".tsv" else ","
-    with path.open(newline="", encoding="utf-8-sig", errors="replace") as file:
-        lines = [line for line in csv.reader(file, delimiter=mark) if line]
-    if not lines:
-        msg = f"{path} is empty. Its first line names the columns, then there is one for each row."
+    if path.suffix.lower() not in READERS:
+        msg = f"{path} is no table of words; give one of {', '.join(READERS)}."
         raise InputError(msg)
-    head, body = lines[0], lines[1:]
-    for i, line in enumerate(body):
-        if len(line) != len(head):
-            msg = f"{path}: row {i} has {len(line)} cells, the first line {len(head)}."
-            raise InputError(msg)
-    return {name: [line[c] for line in body] for c, name in enumerate(head)}
+    return read_columns(path)[0]
 
 
 def _truth(y: list[Any] | None) -> tuple[NDArray[np.int64] | None, list[str]]:
