@@ -18,8 +18,10 @@ $(READY): pyproject.toml constraints.txt
 		--constraint constraints.txt --editable '.[test]'
 	@touch $@
 
-demo: $(READY)  ## find three clusters in 95 % background, draw the picture
-	@$(BIN)/crlm demo
+demo: $(READY)  ## clusters in 95 % background, then real faces; pictures and a report
+	@$(BIN)/crlm demo --quiet
+	@echo
+	@$(BIN)/crlm demo faces
 
 check: $(READY)  ## style and types
 	$(BIN)/ruff check .
@@ -34,4 +36,4 @@ format: $(READY)  ## mend what can be mended by machine
 	$(BIN)/ruff format .
 
 clean:  ## remove what was made
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis crlm-demo.png
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis crlm-demo.png crlm-demo-faces.png crlm-demo-faces.html

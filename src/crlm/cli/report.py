@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from crlm.cli.common import FilePath, check_outputs, debug_option, say
+from crlm.cli.common import FilePath, check_outputs, remark, say
 from crlm.errors import InputError
 
 if TYPE_CHECKING:
@@ -50,7 +50,6 @@ SUFFIX = ".crlm.npz"
     help="Where to write the report.  [default: MODEL with .html for .crlm.npz]",
 )
 @click.option("--force", is_flag=True, help="Replace a file that exists.")
-@debug_option
 def report(
     model: Path,
     data: Path | None,
@@ -74,7 +73,7 @@ def report(
     given = known_of_rows(meta, image, truth)
     found.report(target, rows_at(found, data), title=title, force=force, **given)
     say(f"report  {target.absolute()}")
-    say(f"Next:  {shlex.join(['crlm', 'explore', str(model)])}", err=True)
+    remark(f"Next:  {shlex.join(['crlm', 'explore', str(model)])}")
     return 0
 
 
