@@ -154,7 +154,8 @@ def test_labels_at_every_stop_are_those_of_a_fit(toy, page):
 def test_gallery_names_rows_and_says_how_far_they_are(toy, page):
     model, X, _ = toy
     article = page.split('id="cluster-1"', 1)[1].split("</article>")[0]
-    names = [int(i) for i in re.findall(r'shot-title">thing (\d+)', article)]
+    names = [int(i) for i in re.findall(r'shot-title">row (\d+)', article)]
+    assert [int(i) for i in re.findall(r'shot-words">thing (\d+)', article)] == names
     reach = [float(r) for r in re.findall(r'shot-reach">([\d.]+) R', article)]
     far = np.linalg.norm(X[names] - model.ball_centers_[1], axis=1) / model.radius_
     np.testing.assert_allclose(reach, np.floor(100 * far) / 100)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from crlm.checks import check_points, check_table
 from crlm.errors import InputError
 from crlm.labels import BACKGROUND
 from crlm.search import Floats
-from crlm.tables import Table
+from crlm.tables import Table, image_paths
 from crlm.tables.kept import Kept
 from crlm.tables.meta import READERS
 from crlm.tables.meta import read_meta as read_columns
@@ -126,11 +126,10 @@ def _rows_of(model: CRLM, X: Any) -> tuple[Any, NDArray[np.int64], int, Table | 
 
 def _images_of(model: CRLM, table: Table) -> list[Path] | None:
     """Pictures that the file names; their paths start at its folder."""
-    source, name = record.source(model), table.roles.get("image")
-    if name is None or source is None or source.path is None:
+    source = record.source(model)
+    if source is None or source.path is None:
         return None
-    folder = source.path if source.path.is_dir() else source.path.parent
-    return [folder / str(path) for path in table.kept[name]]
+    return image_paths(table, source.path if source.path.is_dir() else source.path.parent)
 
 
 def _meta_of(table: Table) -> dict[str, list[str]]:
@@ -138,7 +137,10 @@ def _meta_of(table: Table) -> dict[str, list[str]]:
     first = [table.roles[role] for role in ("id", "text") if role in table.roles]
     hidden = {table.roles.get("image")} - set(first)
     names = dict.fromkeys([*first, *(name for name in table.kept if name not in hidden)])
-    return {name: _words(table.kept[name]) for name in list(names)[:MAX_COLUMNS]}
+    words = {name: _words(table.kept[name]) for name in list(names)[:MAX_COLUMNS]}
+    if first[:1] == [table.roles.get("image")]:  # rows called after their pictures
+        words[first[0]] = [PurePath(path).name for path in words[first[0]]]
+    return words
 
 
 def _check_same(model: CRLM, points: Floats) -> None:

@@ -14,7 +14,7 @@ from crlm import scores
 from crlm.findings import MEANINGS, findings, verdict
 from crlm.gallery import Picks, pick_rows
 from crlm.labels import BACKGROUND
-from crlm.look.shape import top_direction
+from crlm.look.shape import round_limit, top_direction
 from crlm.report.alerts import member_counts
 from crlm.report.inputs import Inputs
 from crlm.report.limits import Limits
@@ -118,12 +118,17 @@ def cluster_lines(model: CRLM, inputs: Inputs, tiles: Tiles, limits: Limits) -> 
                 float(model.p_values_[j]),
                 float(model.losses_[j]),
                 float(apart[j]),
-                top_direction(inputs.points[members]),
+                _length(inputs.points[members]),
                 values[j],
                 strip,
             )
         )
     return lines
+
+
+def _length(points: NDArray[Any]) -> float:
+    """How long a cluster is in its longest direction, over a round one of as many rows."""
+    return top_direction(points) / round_limit(*points.shape)
 
 
 def _strip(

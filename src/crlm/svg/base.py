@@ -80,45 +80,36 @@ class LogScale(NamedTuple):
         return found
 
 
+def words(text: str, size: float, **attributes: Any) -> str:
+    """A line of text in which σ_max is written as on paper.
+
+    >>> words("σ_max 2", 12)
+    '<text font-size="12">σ<tspan dy="3" font-size="9">max</tspan><tspan dy="-3"> 2</tspan></text>'
+    """
+    line = tag("text", text, font_size=size, **attributes)
+    low = tag("tspan", "max", dy=3, font_size=round(0.75 * size))
+    before, found, after = line.removesuffix("</text>").partition("σ_max")
+    if not found:
+        return line
+    rest = tag("tspan", "", dy=-3).replace("></tspan>", f">{after}</tspan>") if after else ""
+    return f"{before}σ{low}{rest}</text>"
+
+
 def x_axis(scale: LogScale, y: float, label: str) -> list[str]:
     """Line, ticks and what the numbers are."""
-    parts = [tag("line", x1=scale.left, x2=scale.right, y1=y, y2=y, stroke=MUTED, class_="axis")]
-    for value in scale.ticks:
-        parts.append(
-            tag(
-                "text",
-                f"{value:g}",
-                x=scale(value),
-                y=y + 15,
-                fill=MUTED,
-                class_="tick",
-                font_size=11,
-                text_anchor="middle",
-            )
-        )
-    parts.append(
-        tag(
-            "text",
-            label,
-            x=(scale.left + scale.right) / 2,
-            y=y + 31,
-            fill=MUTED,
-            class_="tick",
-            font_size=11,
-            text_anchor="middle",
-        )
-    )
-    return parts
+    line = tag("line", x1=scale.left, x2=scale.right, y1=y, y2=y, stroke=MUTED, class_="axis")
+    look = {"fill": MUTED, "class_": "tick", "text_anchor": "middle"}
+    ticks = [words(f"{value:g}", 11, x=scale(value), y=y + 15, **look) for value in scale.ticks]
+    return [line, *ticks, words(label, 11, x=(scale.left + scale.right) / 2, y=y + 31, **look)]
 
 
 def marker(x: float, top: float, bottom: float, value: str, right: float) -> list[str]:
     """Line at sigma_max with its value on the side that has room."""
     turned = x > right - 110
     place = {"x": x - 6 if turned else x + 6, "y": top + 10}
-    look = {"font_size": 12, "font_weight": 600, "text_anchor": "end" if turned else "start"}
-    name = tag("text", "", fill=ACCENT, class_="mark-text", **place, **look)
-    words = "σ" + tag("tspan", "max", dy=3, font_size=9) + tag("tspan", f" {value}", dy=-3)
+    look = {"fill": ACCENT, "class_": "mark-text", "font_weight": 600}
+    side = "end" if turned else "start"
     return [
         tag("line", x1=x, x2=x, y1=top, y2=bottom, stroke=ACCENT, stroke_width=2, class_="mark"),
-        name.replace("></text>", f">{words}</text>"),
+        words(f"σ_max {value}", 12, **place, **look, text_anchor=side),
     ]
