@@ -399,3 +399,35 @@ def test_a_table_of_words_that_is_none_is_refused(tmp_path):
     assert words_of(read_meta(path)) == {"a": ["1"], "b": [""]}
     with pytest.raises(InputError, match="is no table of words"):
         read_meta(path.rename(tmp_path / "rows.txt"))
+
+
+# ---- other settings -----------------------------------------------------------------------
+
+
+def test_weights_metric_and_depth_of_the_fit_are_those_of_the_report():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 12))
+    X[:40] = X[0] + 0.05 * rng.normal(size=(40, 12))
+    weights = rng.integers(0, 4, len(X))
+    model = CRLM(metric="cosine", G=3.0, alpha=None, min_cluster_size=5)
+    model.fit(X, sample_weight=weights)
+    page = render(model, X)
+    live = data_of(page)["live"]
+    for at in (0, len(live["sigmas"]) // 2, live["sigmas"].index(model.sigma_max_)):
+        again = CRLM(live["sigmas"][at], metric="cosine", G=3.0, alpha=None, min_cluster_size=5)
+        again.fit(X, sample_weight=weights)
+        assert live["steps"][at]["centers"] == again.center_indices_.tolist()
+        assert live["steps"][at]["sizes"] == again.cluster_sizes_.tolist()
+    article = page.split('id="cluster-0"', 1)[1].split("</article>")[0]
+    reach = [float(r) for r in re.findall(r'shot-reach">([\d.]+) R', article)]
+    assert 0 < sum(r < 1 for r in reach) < len(reach)
+
+
+def test_a_report_without_room_for_pairs_stands_still_and_says_so(toy, monkeypatch):
+    model, X, _ = toy
+    monkeypatch.setattr("crlm.report.LEVELS", (LEVELS[0]._replace(pairs=0),))
+    page = render(model, X)
+    assert data_of(page)["live"] is None
+    assert "cannot be moved in this file" in page
+    assert 'id="hist"' not in page
+    assert 'class="histogram"' in page
