@@ -26,13 +26,13 @@ from crlm.labels import BACKGROUND
 from crlm.loss import sq_cutoff
 from crlm.path import clusters_at
 from crlm.preview import graph_limit, step_record, stops, stored_pairs
-from crlm.search import Pairs, StoredGraph, neighbourhood
+from crlm.search import Pairs, RankedPairs, StoredGraph, neighbourhood
 from crlm.sigma import ALPHA, SigmaEstimate, suggest_sigma_max
 from crlm.task import Judged, Task
 
 Rows = NDArray[np.int32]
 
-MAX_PAIRS = 50_000_000  # kept on the server; 400 MB and again as much while it works
+MAX_PAIRS = 10_000_000  # kept on the server, in some 400 MB; more would be slow to drag
 _KEPT_ROWS = 30_000_000  # members in kept answers: 240 MB
 
 
@@ -116,6 +116,7 @@ class Engine:
         self.suggested = self.task.bandwidth("auto")[0] if self._given != "auto" else sigma
         self._tasks[self.task.alpha] = replace(self.task, progress=None)
         self.pairs, self.high = stored_pairs(self.task, self.estimate, sigma, self._max_pairs)
+        self._ranked = RankedPairs.of(self.pairs)
         high = self.high or sigma
         self.stops = stops(self.pairs, self.task, high, sigma, self.suggested)
         self.start = Settings(sigma, self.task.min_size, self.task.k, self.task.alpha)
@@ -198,7 +199,7 @@ class Engine:
 
     def _judged(self, task: Task, sigma: float) -> list[Judged]:
         if sigma <= self.high:
-            return clusters_at(task, self.pairs, sigma)
+            return clusters_at(task, self._ranked, sigma)
         return task.clusters(self._search(sigma), sigma)
 
     def _near(self, settings: Settings) -> Any:
