@@ -11,6 +11,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from crlm.loss import fixed_point, robust_loss, sq_cutoff
 from crlm.search.pairs import Pairs, Weights, index_dtype, weigh
@@ -51,15 +52,14 @@ class RankedPairs:
     def _lists(self) -> tuple[I64, NDArray[np.integer], NDArray[np.integer]]:
         """Neighbours of each row, nearest first: where they start, who they are, their rank."""
         m = len(self.sq_dist)
-        rows = np.concatenate([self.i, self.j])
-        by = np.argsort(rows, kind="stable")  # ranks of i, then of j: each ascends
-        ranks = np.concatenate([np.arange(m), np.arange(m)]).astype(index_dtype(max(m, 1)))[by]
-        others = np.concatenate([self.j, self.i])[by]
-        ends = np.zeros(self.n + 1, dtype=np.int64)
-        np.cumsum(np.bincount(rows, minlength=self.n), out=ends[1:])
-        # Within a row, the ranks of both halves merged.
-        key = np.argsort(np.repeat(np.arange(self.n), np.diff(ends)) * m + ranks, kind="stable")
-        return ends[:-1], others[key], ranks[key]
+        rows, others = np.stack([self.i, self.j]), np.stack([self.j, self.i])
+        ranks = np.repeat(np.arange(m, dtype=index_dtype(max(m, 1))), 2)
+        # Nearest first, and SciPy keeps the order within a row.
+        entries = (ranks, (rows.T.ravel(), others.T.ravel()))
+        listed = sparse.coo_array(entries, shape=(self.n, self.n))
+        listed.has_canonical_format = True
+        lists = listed.tocsr()
+        return lists.indptr[:-1].astype(np.int64), lists.indices, lists.data
 
     def near(self, sigma: float, d: int, G: float, weights: Weights) -> RankedGraph:
         """Neighbourhood at a bandwidth whose radius is within that of the pairs."""
