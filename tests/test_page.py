@@ -15,7 +15,7 @@ from crlm.loss import sq_cutoff
 from crlm.page import bundle, encode
 from crlm.path import clusters_at
 from crlm.preview import by_row, preview, step_record, stops, stored_pairs
-from crlm.search import pairs_within
+from crlm.search import RankedPairs, pairs_within
 from crlm.sigma import suggest_sigma_max
 from strategies import data_sets, small_lattices
 
@@ -79,7 +79,7 @@ def test_the_page_finds_what_python_finds_ties_included(page, data):
     task = task_of(X, weights, alpha=None, G=G, min_cluster_size=min_size, max_clusters=k)
     cutoff = sq_cutoff(1.3 * sigma, X.shape[1], G)
     pairs = pairs_within(task.X, cutoff, memory_limit=2**30)
-    python = clusters_at(task, pairs, sigma)
+    python = clusters_at(task, RankedPairs.of(pairs), sigma)
     found = page(
         "find",
         n=len(X),

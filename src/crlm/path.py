@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from crlm.labels import BACKGROUND
 from crlm.loss import sq_cutoff
-from crlm.search import Pairs, StoredGraph, pairs_within
+from crlm.search import RankedPairs, pairs_within
 from crlm.task import Judged, Task
 
 _SAME = 0.95  # Jaccard index from which on two sets of rows are the same cluster's
@@ -79,9 +79,10 @@ def walk(task: Task, sigmas: NDArray[np.float64]) -> SigmaPath:
         memory_limit=task.memory_limit,
         n_jobs=task.n_jobs,
     )
+    ranked = RankedPairs.of(pairs)
     steps: list[list[Judged]] = []
     for done, sigma in enumerate(sigmas.tolist(), start=1):
-        steps.append(clusters_at(task, pairs, sigma))
+        steps.append(clusters_at(task, ranked, sigma))
         if task.progress is not None:
             task.progress(done, len(sigmas))
     members = [[judged.cluster.ball.members for judged in step] for step in steps]
@@ -102,11 +103,9 @@ def walk(task: Task, sigmas: NDArray[np.float64]) -> SigmaPath:
     )
 
 
-def clusters_at(task: Task, pairs: Pairs, sigma: float) -> list[Judged]:
+def clusters_at(task: Task, ranked: RankedPairs, sigma: float) -> list[Judged]:
     """Clusters at a bandwidth whose pairs are all among those given."""
-    d = task.X.shape[1]
-    near = pairs.closer(sq_cutoff(sigma, d, task.G))
-    return task.clusters(StoredGraph(near, sigma, d, task.G, task.weights), sigma)
+    return task.clusters(ranked.near(sigma, task.X.shape[1], task.G, task.weights), sigma)
 
 
 def _follow(members: list[list[NDArray[np.intp]]]) -> list[NDArray[np.intp]]:

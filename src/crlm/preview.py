@@ -21,7 +21,7 @@ from crlm.errors import MemoryLimitError
 from crlm.loss import sq_cutoff
 from crlm.page import encode
 from crlm.path import clusters_at
-from crlm.search import Pairs, pairs_within
+from crlm.search import Pairs, RankedPairs, pairs_within
 from crlm.sigma import SigmaEstimate
 from crlm.task import Judged, Task
 
@@ -30,7 +30,8 @@ F64 = NDArray[np.float64]
 MAX_PAIRS = 300_000  # that a page keeps
 N_STOPS = 200
 _MAX_STOPS = 255  # so that the number of a stop is a byte
-_WIDEST = 2.0  # times the bandwidth or the end of its plateau: "far too large"
+_WIDEST = 2.0  # times the bandwidth: "far too large"
+_BEYOND = 1.3  # times the end of its plateau
 _NARROWEST = 48.0  # the slider's range, as a ratio
 _SMALLER = 0.8
 _EXACT = 2.0**23  # losses, in quanta of 2^-30, are then below 2^53
@@ -49,7 +50,8 @@ def stored_pairs(
     """
     d = task.X.shape[1]
     plateau = estimate.plateau[1] * _scale(task) if math.isfinite(estimate.plateau[1]) else sigma
-    high = _affordable(task, estimate, _WIDEST * max(sigma, plateau), 2.0 * max_pairs)
+    high = max(_WIDEST * sigma, _BEYOND * plateau)
+    high = _affordable(task, estimate, high, 1.5 * max_pairs)
     while True:
         try:
             pairs = pairs_within(
@@ -110,7 +112,8 @@ def preview(
     sigmas = stops(pairs, task, high, sigma, estimate.suggested * _scale(task))
     if task.alpha is not None:
         task = task.remembering()
-    steps = [clusters_at(task, pairs, at) for at in sigmas.tolist()]
+    ranked = RankedPairs.of(pairs)
+    steps = [clusters_at(task, ranked, at) for at in sigmas.tolist()]
     return {
         "n": len(task.X),
         "d": task.X.shape[1],

@@ -72,15 +72,16 @@ class Task:
 
     def clusters(self, near: Neighbourhood, sigma_max: float) -> list[Judged]:
         """Clusters of Algorithm 2 that are large enough and more than chance."""
-        judge = candidates = None
+        judge = candidates = may = None
         if self.alpha is not None:
             judge = Judge(self.X, self.background, self.radius(sigma_max), self.alpha)
-            candidates = judge.candidates(np.flatnonzero(near.alone > near.L))
+            candidates = np.flatnonzero(near.alone > near.L)
+            may = judge.may_be_centers(near)
 
         def accept(ball: Ball) -> bool:
             return ball.size >= self.min_size and (judge is None or judge(ball))
 
-        found = find_clusters(self.X, near, sigma_max, self.weights, accept, candidates)
+        found = find_clusters(self.X, near, sigma_max, self.weights, accept, candidates, may)
         return [
             Judged(cluster, math.nan if judge is None else judge.p_value(cluster.ball))
             for cluster in islice(found, self.k)

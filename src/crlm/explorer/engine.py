@@ -11,6 +11,7 @@ An answer is what ``CRLM(...).fit`` gives with the same settings, to the bit.
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections import OrderedDict
@@ -23,16 +24,16 @@ from numpy.typing import NDArray
 
 from crlm.certificate import Certificate, certify
 from crlm.labels import BACKGROUND
-from crlm.loss import sq_cutoff
+from crlm.loss import G_PAPER, sq_cutoff
 from crlm.path import clusters_at
 from crlm.preview import graph_limit, step_record, stops, stored_pairs
-from crlm.search import Pairs, StoredGraph, neighbourhood
+from crlm.search import Pairs, RankedPairs, StoredGraph, neighbourhood
 from crlm.sigma import ALPHA, SigmaEstimate, suggest_sigma_max
 from crlm.task import Judged, Task
 
 Rows = NDArray[np.int32]
 
-MAX_PAIRS = 50_000_000  # kept on the server; 400 MB and again as much while it works
+MAX_PAIRS = 10_000_000  # kept on the server, in some 400 MB; more would be slow to drag
 _KEPT_ROWS = 30_000_000  # members in kept answers: 240 MB
 
 
@@ -112,10 +113,15 @@ class Engine:
         """Read the distances and find the pairs; takes as long as a fit."""
         level = self.task.alpha or ALPHA
         self.estimate = suggest_sigma_max(self.task.X, self.task.background, level)
-        sigma = self.task.bandwidth(self._given)[0]
-        self.suggested = self.task.bandwidth("auto")[0] if self._given != "auto" else sigma
-        self._tasks[self.task.alpha] = replace(self.task, progress=None)
+        self.suggested = self.estimate.suggested * math.sqrt(G_PAPER / self.task.G)
+        auto = self._given == "auto"
+        sigma = self.suggested if auto else self.task.bandwidth(self._given)[0]
+        learnt = self.task.background
+        self._tasks[self.task.alpha] = replace(
+            self.task, progress=None, learnt=learnt.remembering()
+        )
         self.pairs, self.high = stored_pairs(self.task, self.estimate, sigma, self._max_pairs)
+        self._ranked = RankedPairs.of(self.pairs)
         high = self.high or sigma
         self.stops = stops(self.pairs, self.task, high, sigma, self.suggested)
         self.start = Settings(sigma, self.task.min_size, self.task.k, self.task.alpha)
@@ -198,7 +204,7 @@ class Engine:
 
     def _judged(self, task: Task, sigma: float) -> list[Judged]:
         if sigma <= self.high:
-            return clusters_at(task, self.pairs, sigma)
+            return clusters_at(task, self._ranked, sigma)
         return task.clusters(self._search(sigma), sigma)
 
     def _near(self, settings: Settings) -> Any:
@@ -219,11 +225,9 @@ class Engine:
     def _task_at(self, alpha: float | None) -> Task:
         """Task with this level; what it learns about the background is kept."""
         if alpha not in self._tasks:
-            self._tasks[alpha] = replace(self.task, alpha=alpha, learnt=None, progress=None)
-        task = self._tasks[alpha]
-        if alpha is not None and task.learnt is None:
-            task = self._tasks[alpha] = task.remembering()
-        return task
+            task = replace(self.task, alpha=alpha, learnt=None, progress=None)
+            self._tasks[alpha] = task if alpha is None else task.remembering()
+        return self._tasks[alpha]
 
     def _keep(self, answer: Answer) -> Answer:
         self._answers[answer.settings] = answer

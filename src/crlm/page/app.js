@@ -66,6 +66,7 @@ export class App {
       thumb: (row) => (meta.shows === "images" ? this.server.thumb(row) : null),
       onHover: (row) => this.point(row),
       onPick: (row) => this.toggle(row),
+      head: at("gallery-orders"),
     });
     this.hover = new HoverCard(at("hover"), this.server, meta);
     this.map = new PointMap(at("map"), {

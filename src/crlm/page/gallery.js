@@ -1,6 +1,6 @@
 /** Members of a cluster: at its centre, at its edge, nearly in, at random; or chosen rows. */
 
-import { grouped, h, number, svg } from "./dom.js";
+import { grouped, h, svg } from "./dom.js";
 
 /**
  * @typedef {Object} Item
@@ -28,8 +28,9 @@ export const ORDERS = [
  * @param {(row: number) => string|null} how.thumb  address of a picture, or null
  * @param {(row: number|null) => void} [how.onHover]
  * @param {(row: number) => void} [how.onPick]
+ * @param {HTMLElement|null} [how.head]  where the choice of an order goes, if not above the rows
  */
-export function makeGallery(root, { load, thumb, onHover = () => {}, onPick = () => {} }) {
+export function makeGallery(root, { load, thumb, onHover = () => {}, onPick = () => {}, head = null }) {
   let [order, serial, offset, total, busy] = ["center", 0, 0, 0, false];
   const tiles = h("div", { class: "tiles", role: "list" });
   const note = h("p", { class: "gallery-note", role: "status" });
@@ -44,7 +45,8 @@ export function makeGallery(root, { load, thumb, onHover = () => {}, onPick = ()
     }),
   );
   const bar = h("div", { class: "tabs", role: "group", "aria-label": "Which rows" }, ...tabs);
-  root.replaceChildren(bar, tiles, note);
+  head?.replaceChildren(bar);
+  root.replaceChildren(...(head ? [] : [bar]), tiles, note);
   tiles.addEventListener("scroll", () => {
     const right = tiles.scrollWidth - tiles.clientWidth - tiles.scrollLeft;
     const below = tiles.scrollHeight - tiles.clientHeight - tiles.scrollTop;
@@ -100,13 +102,13 @@ export function makeGallery(root, { load, thumb, onHover = () => {}, onPick = ()
  */
 function tile(item, address, onHover, onPick) {
   const title = item.title ?? `row ${grouped(item.row)}`;
-  const far = item.distance == null ? "" : `${number(item.distance)} R`;
+  const far = item.distance == null ? "" : `${item.distance.toFixed(2)} R`;
   const picture = address ? image(address, title) : words(item);
   const button = h(
     "button",
     { type: "button", class: address ? "tile is-image" : "tile", title: item.text ?? title },
     picture,
-    h("span", { class: "tile-foot" }, h("span", { class: "tile-title", text: title }), h("span", { text: far })),
+    h("span", { class: "tile-foot", title: far && "distance from the centre, in radii" }, h("span", { class: "tile-title", text: title }), h("span", { text: far })),
   );
   button.addEventListener("pointerenter", () => onHover(item.row));
   button.addEventListener("pointerleave", () => onHover(null));

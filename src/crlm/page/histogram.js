@@ -73,7 +73,11 @@ export function makeHistogram(root, reading, { onInput, onDone = () => {} }) {
   function draw() {
     width = root.clientWidth || 600;
     picture.setAttribute("viewBox", `0 0 ${width} ${PLOT + STRIP + AXIS}`);
-    picture.replaceChildren(...bars(reading, x, sigma), ...notes(reading, x, width), ...strip(k, stops, x));
+    picture.replaceChildren(
+      ...bars(reading, x, sigma, width),
+      ...notes(reading, x, width),
+      ...strip(k, stops, x),
+    );
     place();
   }
 
@@ -132,11 +136,20 @@ export function nearest(/** @type {ArrayLike<number>} */ stops, /** @type {numbe
   return best;
 }
 
-/** What to draw: all stops, and the bins near them. @param {Reading} reading */
+/**
+ * What to draw: all stops, the pairs near them, and the onset of the background, which is where
+ * a hundredth of all pairs lie below.
+ *
+ * @param {Reading} reading
+ */
 function range({ stops, edges, counts }) {
   const first = Math.max(0, counts.findIndex((pairs) => pairs > 0));
   const low = Math.min(stops[0], edges[first] ?? stops[0]);
-  const high = stops[stops.length - 1] * 1.02;
+  const last = stops[stops.length - 1];
+  const all = counts.reduce((sum, pairs) => sum + pairs, 0);
+  let below = 0;
+  const onset = counts.findIndex((pairs) => (below += pairs) > all / 100);
+  const high = Math.max(last * 1.02, Math.min(edges[onset + 1] ?? last, last * 1.5));
   return [Math.max(low, stops[0] / 4), high];
 }
 
@@ -144,9 +157,10 @@ function range({ stops, edges, counts }) {
  * @param {Reading} reading
  * @param {(sigma: number) => number} x
  * @param {number} sigma
+ * @param {number} width
  */
-function bars({ edges, counts, G }, x, sigma) {
-  const shown = counts.filter((_, b) => x(edges[b + 1]) > 0);
+function bars({ edges, counts, G }, x, sigma, width) {
+  const shown = counts.filter((_, b) => x(edges[b + 1]) > 0 && x(edges[b]) < width);
   const top = Math.log1p(Math.max(1, ...shown));
   return counts.flatMap((pairs, b) => {
     const [left, right] = [Math.max(x(edges[b]), 0), x(edges[b + 1])];
@@ -185,7 +199,7 @@ function notes(
     out.push(svg("rect", { class: "beyond", x: x(limit), y: 0, width: width - x(limit), height: PLOT }));
   }
   for (const tick of ticks(stops[0], stops[stops.length - 1], width)) {
-    out.push(svg("text", { class: "tick", x: x(tick), y: PLOT + STRIP + AXIS - 4, text: number(tick) }));
+    out.push(svg("text", { class: "tick", x: x(tick), y: PLOT + STRIP + AXIS - 4, text: String(tick) }));
   }
   return out;
 }
@@ -231,7 +245,8 @@ function strip(
       open = true;
     }
   });
-  return [svg("path", { class: "curve", d: path })];
+  const words = svg("text", { class: "tick is-left", x: 0, y: PLOT + 13, text: "clusters" });
+  return [svg("path", { class: "curve", d: path }), words];
 }
 
 /**

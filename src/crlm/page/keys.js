@@ -5,7 +5,7 @@ export function listenToKeys(app) {
   const at = (/** @type {string} */ id) => /** @type {any} */ (document.getElementById(id));
   const act = {
     s: () => app.plot.focus(),
-    g: () => (at("gallery").querySelector(".tab:not([hidden])") ?? at("select-members")).focus(),
+    g: () => (at("gallery-orders").querySelector(".tab") ?? at("select-members")).focus(),
     "/": () => at("find").focus(),
     "?": () => at("help").click(),
     Escape: () => app.clear(),
