@@ -136,11 +136,13 @@ def test_dragging_changes_the_clusters_and_the_way_back_returns_them(visit, toy)
     page.mouse.move(handle["x"] + handle["width"] / 2, y)
     page.mouse.down()
     seen = set()
-    for share in np.linspace(0.0, 1.0, 25):
+    for share in np.linspace(0.0, 1.0, 100):
         page.mouse.move(box["x"] + 4 + share * (box["width"] - 8), y)
         seen.add((n_clusters(page), page.inner_text("#chips")))
     page.mouse.up()
-    assert len({k for k, _ in seen}) > 2
+    steps = json.loads(page.text_content("#data"))
+    assert {k for k, _ in seen} == {len(step["centers"]) for step in steps["live"]["steps"]}
+    assert len({k for k, _ in seen}) > 1
     assert len(seen) > 5
     assert "Preview: differs from the saved result" in page.inner_text("#live-now")
     assert page.locator("#curve .cursor").count() == 1
