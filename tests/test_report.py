@@ -431,3 +431,22 @@ def test_a_report_without_room_for_pairs_stands_still_and_says_so(toy, monkeypat
     assert "cannot be moved in this file" in page
     assert 'id="hist"' not in page
     assert 'class="histogram"' in page
+
+
+@pytest.mark.parametrize(
+    ("X", "settings"),
+    [
+        (np.zeros((1, 3)), {}),
+        (np.array([[0.0, 0.0], [1.0, 1.0]]), {"sigma_max": 1.0, "alpha": None}),
+        (np.ones((30, 4)), {"sigma_max": 1.0, "alpha": None}),
+        (np.arange(40.0)[:, None], {"sigma_max": 1.0, "alpha": None}),
+        (np.random.default_rng(0).normal(size=(60, 3)), {"sigma_max": 100.0, "alpha": None}),
+        (pd.DataFrame(np.eye(9), columns=list("abcdefghi")), {"sigma_max": 0.1}),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::crlm.errors.WeakEvidenceWarning")
+def test_whatever_can_be_fitted_can_be_reported(X, settings):
+    model = CRLM(**settings).fit(X)
+    page = render(model, X, y=[0] * len(X))
+    assert f"of {len(X)} rows" in page or f"among {len(X)} rows" in page
+    assert data_of(page)["n"] == len(X)

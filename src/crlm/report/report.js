@@ -159,8 +159,7 @@
       h("strong", { text: number(live.sigmas[at]) }),
       ": ",
       h("strong", { text: words }),
-      " ",
-      badge(),
+      h("span", { class: "live-badge" }, badge()),
     );
     slider.set(at, `${number(live.sigmas[at])}, ${count(k, "cluster")}`);
     $("back").disabled = at === home;

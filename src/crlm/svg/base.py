@@ -5,12 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from html import escape
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 # Words are in the colour of the page, which may be dark.
 INK, MUTED, BAR, NEAR = "currentColor", "currentColor", "#b8bec6", "#0072b2"
 ACCENT, GREEN, SKY = "#d55e00", "#009e73", "#56b4e9"
 FONT = "system-ui, sans-serif"
+
+_ROOM = 44.0  # for the number at a tick
+_LEADS: tuple[tuple[float, ...], ...] = (
+    (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9),
+    (1, 2, 3, 5, 7),
+    (1, 2, 5),
+    (1, 3),
+    (1,),
+)
 
 
 def tag(name: str, text: str | None = None, **attributes: Any) -> str:
@@ -64,20 +74,20 @@ class LogScale(NamedTuple):
 
     @property
     def ticks(self) -> list[float]:
-        """Round numbers, some 60 units apart.
+        """Round numbers, as many as there is room for.
 
         >>> LogScale(0.8, 30.0, 0.0, 400.0).ticks
         [1.0, 2.0, 5.0, 10.0, 20.0]
         """
+        return next((found for leads in _LEADS if (found := self._at(leads))), [])
+
+    def _at(self, leads: tuple[float, ...]) -> list[float]:
+        """Numbers that begin with these digits; none when they are too close to each other."""
         powers = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
-        every = [float(f"{lead}e{power}") for power in powers for lead in (1, 2, 3, 5, 7)]
-        found: list[float] = []
-        for value in every:
-            if not self.low <= value <= self.high:
-                continue
-            if not found or self(value) - self(found[-1]) >= 60.0:
-                found.append(value)
-        return found
+        every = [float(f"{lead}e{power}") for power in powers for lead in leads]
+        inside = [value for value in every if self.low <= value <= self.high]
+        close = any(self(b) - self(a) < _ROOM for a, b in pairwise(inside))
+        return [] if close else inside
 
 
 def words(text: str, size: float, **attributes: Any) -> str:
