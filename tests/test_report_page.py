@@ -312,3 +312,35 @@ def test_axe_finds_no_violation(visit, axe, scheme, width):
     found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
     said = [(v["id"], [node["html"][:200] for node in v["nodes"][:3]]) for v in found]
     assert said == [], json.dumps(said, indent=1)
+
+
+# ---- odd data -----------------------------------------------------------------------------
+
+
+ODD = {
+    "one row": (np.zeros((1, 3)), {"sigma_max": 1.0}),
+    "equal rows": (np.ones((30, 4)), {"sigma_max": 1.0, "alpha": None}),
+    "no cluster": (np.random.default_rng(0).uniform(size=(50, 4)), {"sigma_max": 0.01}),
+    "one column": (np.arange(40.0)[:, None], {"sigma_max": 1.0, "alpha": None}),
+    "everything": (
+        np.random.default_rng(0).normal(size=(60, 3)),
+        {"sigma_max": 100.0, "alpha": None},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_odd_data_can_be_looked_at_and_moved(visit, tmp_path, monkeypatch, name):
+    X, settings = ODD[name]
+    monkeypatch.setattr("crlm.preview.N_STOPS", 8)
+    model = CRLM(**settings).fit(X)
+    watched = visit(path=model.report(tmp_path / "odd.html", X))
+    page = watched.page
+    assert page.evaluate("[...crlm.labels()]") == model.labels_.tolist()
+    page.focus("[role=slider]")
+    for key in ("Home", "End", "ArrowLeft", "PageUp"):
+        page.keyboard.press(key)
+    page.wait_for_timeout(100)
+    assert watched.errors == []
+    assert "NaN" not in page.inner_text("main")
+    assert "Infinity" not in page.inner_text("main")
