@@ -63,7 +63,7 @@ def until(page, condition, timeout=30.0):
 
 
 def filled(page):
-    until(page, "crlm.computer.steps.size === crlm.meta.stops.length", 120)
+    until(page, "crlm.computer.steps.size === crlm.meta.stops.length", 60)
 
 
 def n_clusters(page):
@@ -171,7 +171,7 @@ def test_the_same_by_keyboard_alone(browser, faces, folder, theme, size):
         slider = page.get_by_role("slider")
         assert "0 clusters" in slider.get_attribute("aria-valuetext")
         keys.press("End")
-        until(page, "crlm.result.clusters.length > 0")
+        until(page, "crlm.result.settings.sigma === crlm.meta.stops.at(-1)")
         assert members(page) != before
         keys.press("PageDown")
         keys.press("ArrowLeft")
