@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format clean
+.PHONY: help demo test check browser format clean
 
 help:  ## what can be made
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -28,8 +28,17 @@ check: $(READY)  ## style and types
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-test: check  ## everything that must hold before a change lands
+test: check browser  ## everything that must hold before a change lands
 	$(BIN)/python -m pytest --numprocesses 2
+
+# The tests of the page drive Debian's Chromium and Node; without them they are skipped.
+browser:
+	@if ! command -v chromium >/dev/null || ! command -v node >/dev/null; then \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+			{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
+				apt-get install -qq -y --no-install-recommends chromium nodejs >/dev/null; } || \
+				echo "chromium or node could not be installed; tests of the page are skipped"; \
+		else echo "no chromium or node; tests of the page are skipped"; fi; fi
 
 format: $(READY)  ## mend what can be mended by machine
 	$(BIN)/ruff check --fix .

@@ -20,7 +20,7 @@ export function showCertificate(root, { verdict, theorem_d, conditions, talk }) 
       h("td", { text: meaning + (estimate ? " (estimate)" : "") }),
     ),
   );
-  const head = ["condition", "", "margin", "meaning"].map((text) => h("th", { scope: "col", text }));
+  const head = ["condition", "verdict", "margin", "meaning"].map((text) => h("th", { scope: "col", text }));
   const table = h("table", { class: "conditions" }, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...rows));
   root.replaceChildren(
     h("p", { class: `verdict ${kind}`, text: verdict }),

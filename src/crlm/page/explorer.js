@@ -9,6 +9,8 @@ const at = (/** @type {string} */ id) => /** @type {any} */ (document.getElement
 const server = new Server();
 /** @type {App|null} */
 let app = null;
+/** @type {any[]} */
+const early = []; // what was told before the page was there
 
 theme(localStorage.getItem("crlm-theme"));
 at("theme").addEventListener("click", () => {
@@ -22,8 +24,8 @@ at("cancel").addEventListener("click", () => server.cancel());
 
 const listeners = {
   phase: (/** @type {any} */ phase) => enter(phase),
-  step: (/** @type {any} */ record) => app?.learn(record),
-  stops: (/** @type {any} */ record) => app?.forget(record.settings),
+  step: (/** @type {any} */ record) => (app ? app.learn(record) : early.push(record)),
+  stops: (/** @type {any} */ record) => (app ? app.forget(record.settings) : early.splice(0)),
   gone: () => banner("The server does not answer. Start crlm explore again; names and exclusions are kept."),
   back: () => banner(""),
 };
@@ -75,6 +77,7 @@ async function start() {
   const meta = await server.meta();
   if (app) return;
   app = new App(server, meta);
+  for (const record of early) app.learn(record);
   at("loading").hidden = true;
   at("main").hidden = false;
   try {

@@ -97,7 +97,10 @@ class RankedGraph:
         at = np.arange(len(skip)) + skip
         weights: Weights = np.repeat(self._weights[C], counts)  # type: ignore[assignment]
         loss = weigh(self._loss[self._ranks[at]], weights)
-        self.L -= _sums(self._others[at], loss, len(self.L))
+        if len(at) < len(self.L):  # then it is cheaper to go to each than through all rows
+            np.subtract.at(self.L, self._others[at], loss)
+        else:
+            self.L -= _sums(self._others[at], loss, len(self.L))
 
 
 def _sums(rows: NDArray[np.integer], loss: I64, n: int) -> I64:
