@@ -18,9 +18,9 @@ from crlm.cli import main
 from crlm.errors import InputError, OutputError
 from crlm.report import read_meta, render
 from crlm.report.alerts import find_alerts
-from crlm.report.inputs import words_of
+from crlm.report.inputs import read_inputs, words_of
 from crlm.report.limits import LEVELS
-from crlm.report.live import shown_points
+from crlm.report.live import find_stops, live_record, shown_points
 from crlm.sigma import estimate_sigma
 
 CSP = (
@@ -249,6 +249,23 @@ def test_map_keeps_clusters_when_points_are_too_many():
     shown = shown_points(labels, 300)
     assert len(shown) == 300
     assert set(np.flatnonzero(labels == 0)) <= set(shown)
+
+
+def test_page_carries_only_pairs_of_centres_and_fewer_stops_when_those_are_many(toy):
+    model, X, _ = toy
+    inputs = read_inputs(model, X)
+    found = find_stops(model, inputs, model.sigma_estimate_)
+    whole = live_record(found, model.sigma_max_, 300_000)
+    assert whole["sigmas"] == found.sigmas.tolist()
+    n_pairs = len(base64.b64decode(whole["reach"]["data"]))
+    centers = {row for step in whole["steps"] for row in step["centers"]}
+    owners = np.frombuffer(base64.b64decode(whole["owners"]["data"]), dtype="<i4")
+    assert set(owners.tolist()) <= centers
+    assert n_pairs < len(found.ranked.sq_dist)
+    less = live_record(found, model.sigma_max_, n_pairs - 1)
+    assert model.sigma_max_ in less["sigmas"]
+    assert len(less["sigmas"]) < len(whole["sigmas"])
+    assert live_record(found, model.sigma_max_, 3) is None
 
 
 # ---- alerts -------------------------------------------------------------------------------

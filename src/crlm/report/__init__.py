@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, cached_property
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,7 @@ from crlm.page import bundle, style
 from crlm.report.alerts import find_alerts
 from crlm.report.inputs import Inputs, read_inputs, read_meta
 from crlm.report.limits import LEVELS, MAX_BYTES, Limits
-from crlm.report.live import page_data, stops, sweep
+from crlm.report.live import Stops, find_stops, live_record, page_data, sweep
 from crlm.report.reproduce import reproduce
 from crlm.report.sections import (
     against_truth,
@@ -100,14 +100,16 @@ class _Once:
         self.xy = project(inputs.points, model.cluster_centers_)
         self.map = draw_map(self.xy, model.labels_)
         self.alerts = find_alerts(model, inputs.points, estimate)
-        self._stops: dict[int, Any] = {}
+
+    @cached_property
+    def _stops(self) -> Stops | None:
+        return find_stops(self._model, self._inputs, self._estimate)
 
     def stops(self, limits: Limits) -> dict[str, Any] | None:
-        if limits.pairs not in self._stops:
-            found = stops(self._model, self._inputs, self._estimate, limits)
-            self._stops[limits.pairs] = found
-        kept: dict[str, Any] | None = self._stops[limits.pairs]
-        return kept
+        """The moving bandwidth, as far as there is room for it."""
+        if not limits.pairs or self._stops is None:
+            return None
+        return live_record(self._stops, self._model.sigma_max_, limits.pairs)
 
 
 def _context(
@@ -160,8 +162,8 @@ def left_out(
     said = dict.fromkeys(("sigma", "clusters", "gallery", "pictures", "map", "labels"), "")
     if without_stops:
         said["sigma"] = (
-            "The bandwidth cannot be moved in this file, and there is no stability curve: the "
-            f"pairs within reach are more than the {limits.pairs:,} that a report carries."
+            "The bandwidth cannot be moved in this file, and there is no stability curve: more "
+            "pairs of rows are within reach than there is room for."
         )
     if k > limits.table:
         said["clusters"] = f"The first {limits.table:,} of {k:,} clusters are listed."

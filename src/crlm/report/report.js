@@ -17,12 +17,27 @@
   root.classList.add("js");
   const data = JSON.parse($("data").textContent);
 
+  const live = data.live;
+  const home = live ? live.sigmas.indexOf(data.sigma) : -1;
+  let at = home;
+  const graph = live ? graphOf(live) : null;
   const saved = {
-    labels: /** @type {Int32Array} */ (unpack(data.labels)),
+    labels: live
+      ? labelsOf(data.n, replay(graph, data.centers, home + 1))
+      : /** @type {Int32Array} */ (unpack(data.labels)),
     centers: data.centers,
     slots: data.centers.map((/** @type {number} */ _, /** @type {number} */ j) => j),
   };
   let now = { ...saved };
+
+  /** Neighbours of the rows that are ever a centre; others have none here. */
+  function graphOf(/** @type {any} */ { n, owners, degrees, indices, reach }) {
+    const indptr = new Int32Array(n + 1);
+    const counts = unpack(degrees);
+    unpack(owners).forEach((row, o) => (indptr[row + 1] = counts[o]));
+    for (let i = 0; i < n; i++) indptr[i + 1] += indptr[i];
+    return makeGraph({ n, indptr, indices: unpack(indices), reach: unpack(reach) });
+  }
 
   // Theme
 
@@ -88,26 +103,21 @@
 
   // Map
 
-  const shown = unpack(data.shown);
-  const rows = unpack(data.rows);
+  const shown = data.shown ? unpack(data.shown) : Int32Array.from({ length: data.n }, (_, i) => i);
+  const rows = data.rows ? unpack(data.rows) : shown;
   const place = new Int32Array(data.n).fill(-1);
   shown.forEach((row, at) => (place[row] = at));
+  const places = { x: Float32Array.from(unpack(data.x)), y: Float32Array.from(unpack(data.y)) };
   const points = new PointMap($("points"), { onHover: tip, wheel: false });
 
   function paint() {
     points.show({
-      x: /** @type {Float32Array} */ (unpacked("x")),
-      y: /** @type {Float32Array} */ (unpacked("y")),
+      x: places.x,
+      y: places.y,
       labels: Int32Array.from(shown, (row) => now.labels[row]),
       slots: now.slots,
       centers: now.centers.map((/** @type {number} */ row) => place[row]),
     });
-  }
-
-  const cache = new Map();
-  function unpacked(/** @type {string} */ name) {
-    if (!cache.has(name)) cache.set(name, unpack(data[name]));
-    return cache.get(name);
   }
 
   function tip(/** @type {number} */ at, /** @type {number} */ x, /** @type {number} */ y) {
@@ -129,10 +139,6 @@
   $("zoom-all").addEventListener("click", () => points.fit());
 
   // Bandwidth
-
-  const live = data.live;
-  const home = live ? live.sigmas.indexOf(data.sigma) : -1;
-  let at = home;
 
   function look(/** @type {number} */ index) {
     at = index;
@@ -206,15 +212,8 @@
     picture.append(svg("line", { class: "cursor", x1: x, x2: x, y1: 20, y2: mark.getAttribute("y1") }));
   }
 
-  /** @type {any} */ let graph;
   /** @type {any} */ let slider;
   if (live) {
-    graph = makeGraph({
-      n: data.n,
-      indptr: unpack(live.graph.indptr),
-      indices: unpack(live.graph.indices),
-      reach: unpack(live.graph.reach),
-    });
     slider = makeHistogram(
       $("hist"),
       {
