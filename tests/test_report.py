@@ -4,6 +4,7 @@ import base64
 import html
 import json
 import re
+import shlex
 from copy import copy
 from itertools import pairwise
 
@@ -373,6 +374,19 @@ def test_command_writes_the_report_beside_the_model(fitted, capsys):
     assert "3 clusters hold" in (fitted / "toy.html").read_text()
     assert main(["report", "toy.crlm.npz"]) == 2
     assert "toy.html exists. Replace it with --force" in capsys.readouterr().err
+
+
+def test_command_in_the_report_gives_the_same_labels_from_the_file(fitted, capsys):
+    how = ["--columns", "0:19", "--standardize", "--min-cluster-size", "4", "--sample", "800"]
+    np.savetxt("rows.tsv", np.load("toy.npy"), delimiter="\t")
+    assert main(["fit", "rows.tsv", "--no-header", *how, "-o", "first.npy"]) == 0
+    assert main(["report", "rows.crlm.npz"]) == 0
+    (line,) = re.findall(r'id="command">(.*?)</pre>', (fitted / "rows.html").read_text())
+    words = shlex.split(html.unescape(line))
+    assert words[:4] == ["crlm", "fit", "rows.tsv", "--sigma-max"]
+    assert main([*words[1:], "-o", "again.npy", "--force"]) == 0
+    assert np.array_equal(np.load("first.npy"), np.load("again.npy"))
+    assert (np.load("first.npy") >= 0).any()
 
 
 def test_command_takes_words_pictures_and_truth_from_a_table(fitted, capsys):

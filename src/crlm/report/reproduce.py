@@ -39,8 +39,8 @@ def reproduce(model: CRLM, inputs: Inputs, limits: Limits) -> dict[str, Any]:
     given = {name: value for name, value in model.get_params().items() if name != "progress"}
     sigma = repr(float(model.sigma_max_))
     return {
-        "command": command(model, inputs).replace(PLACE, sigma),
-        "command_at": command(model, inputs),
+        "command": command(model).replace(PLACE, sigma),
+        "command_at": command(model),
         "python": python(model).replace(PLACE, sigma),
         "python_at": python(model),
         "settings": [(name, repr(value)) for name, value in given.items()],
@@ -61,16 +61,33 @@ def reproduce(model: CRLM, inputs: Inputs, limits: Limits) -> dict[str, Any]:
     }
 
 
-def command(model: CRLM, inputs: Inputs) -> str:
+def command(model: CRLM) -> str:
     """Line for a shell, with a place for the bandwidth."""
-    source = record.source(model)
+    source, chosen = record.source(model), record.settings(model)
     name = "DATA.npy" if source is None or source.path is None else source.name
     words = ["crlm", "fit", name, "--sigma-max", PLACE]
-    for key, value in _changed(model).items():
-        words += [_FLAGS[key], "none" if value is None else str(value)]
-    if source is not None:
-        words += [f"--{flag}" for flag in source.transform.names]
+    if chosen is None:
+        for key, value in _changed(model).items():
+            words += [_FLAGS[key], "none" if value is None else str(value)]
+    else:
+        values = chosen.get("values", {})
+        for key in chosen.get("origins", {}):
+            words += _flag(key, values.get(key)) if key != "sigma_max" else []
     return " ".join(word if word == PLACE else shlex.quote(word) for word in words)
+
+
+def _flag(name: str, value: Any) -> list[str]:
+    """An option as it is typed.
+
+    >>> _flag("header", False), _flag("columns", ["a", "b"]), _flag("alpha", None)
+    (['--no-header'], ['--columns', 'a,b'], ['--alpha', 'none'])
+    """
+    flag = f"--{name.replace('_', '-')}"
+    if isinstance(value, bool):
+        return [flag if value else flag.replace("--", "--no-", 1)]
+    if isinstance(value, list):
+        return [flag, ",".join(map(str, value))]
+    return [flag, "none" if value is None else str(value)]
 
 
 def python(model: CRLM) -> str:
