@@ -23,9 +23,23 @@ import crlm
 from crlm import cli, scores, tables
 from crlm.cli import clusters, main
 from crlm.cli.common import number
-from crlm.errors import CRLMError, MissingExtraError, WeakEvidenceWarning
+from crlm.errors import CRLMError, MissingExtraError
 
-COMMANDS = ("bench", "check", "demo", "fit", "info", "sample", "sigma")
+COMMANDS = (
+    *(
+        "bench",
+        "check",
+        "completion",
+        "demo",
+        "embed",
+        "export",
+        "fit",
+        "info",
+        "predict",
+        "sample",
+    ),
+    "sigma",
+)
 
 
 @pytest.fixture(scope="module")
@@ -136,7 +150,7 @@ def test_fit_prints_a_table_and_what_to_do_next(run):
     assert "evidence: clear" in out
     assert "  #  size      σ\u0302       p  loss  nearest other centre (÷√2d)\n" in out
     assert "  background  734 rows (91.8 %)  — expected: CRLM leaves noise unassigned\n" in out
-    assert err == "Next:  crlm fit toy.npy -o labels.csv\n"
+    assert err == ("Wrote toy.crlm.npz\nNext:  crlm export toy.crlm.npz --to labels.csv\n")
 
 
 def test_fit_finds_the_truth(run, toy):
@@ -206,7 +220,7 @@ def test_fit_json_has_null_for_what_is_not_a_number(run):
 def test_fit_to_stdout_keeps_the_talk_on_stderr(run):
     code, out, err = run("fit", "toy.npy", "-o", "-")
     assert code == 0
-    assert out.startswith("row,label\n0,")
+    assert out.startswith("row,label,distance,p_value,posterior\n0,")
     assert len(out.splitlines()) == 801
     assert "nearest other centre" in err
 
@@ -217,8 +231,10 @@ def test_quiet_says_nothing(run):
 
 def test_next_repeats_the_flags_and_quotes_the_name(run):
     Path("toy.npy").rename("my toy.npy")
+    _, _, err = run("fit", "my toy.npy", "-s", "5", "--no-model")
+    assert err == "Next:  crlm fit 'my toy.npy' -s 5 --no-model -o labels.csv\n"
     _, _, err = run("fit", "my toy.npy", "-s", "5")
-    assert err == "Next:  crlm fit 'my toy.npy' -s 5 -o labels.csv\n"
+    assert err.endswith("Next:  crlm export 'my toy.crlm.npz' --to labels.csv\n")
 
 
 def test_dropped_rows_are_background_and_rows_stay_aligned(run, toy):
@@ -244,7 +260,7 @@ def test_cosine_drops_rows_of_zeros_on_demand(run, toy):
     np.save("emb.npy", X)
     flags = ["--metric", "cosine", "-s", "0.05", "--drop-invalid"]
     _, out, _ = run("fit", "emb.npy", *flags, "-o", "l.npy")
-    assert "  dropped     3 rows with NaN, inf or only zeros (label −1)\n" in out
+    assert "  dropped     3 rows with NaN, inf or only zeros (label −1): row 3, 5, 9\n" in out
     labels, rest = np.load("l.npy"), np.delete(np.arange(800), [3, 5, 9])
     assert (labels[[3, 5, 9]] == -1).all()
     model = crlm.CRLM(0.05, metric="cosine").fit(X[rest])
@@ -352,7 +368,7 @@ def test_clusters_that_are_too_small_are_not_called_background(run):
 
 def test_next_names_files_that_are_free(run):
     Path("labels.csv").touch()
-    assert run("fit", "toy.npy")[2] == "Next:  crlm fit toy.npy -o labels-2.csv\n"
+    assert run("fit", "toy.npy")[2].endswith("crlm export toy.crlm.npz --to labels-2.csv\n")
     Path("labels-2.csv").touch()
     assert run("sample", "x.npy", "-n", 9)[2].endswith("crlm fit x.npy -o labels-3.csv\n")
 
@@ -387,9 +403,9 @@ def test_vectors_that_were_chosen_are_named(run, toy):
     pd.DataFrame({"name": "a", "emb": list(toy[0]), "w": 1.0}).to_parquet("x.parquet")
     note = (
         "note: x.parquet: the rows are the vectors of column 'emb'; left out 'name', 'w'\n"
-        "Next:  crlm fit x.parquet -o labels.csv\n"
+        "Next:  crlm fit x.parquet --no-model -o labels.csv\n"
     )
-    assert run("fit", "x.parquet")[2] == note
+    assert run("fit", "x.parquet", "--no-model")[2] == note
     assert run("fit", "x.parquet", "-q") == (0, "", "")
     _, out, err = run("fit", "x.parquet", "--json")
     assert (json.loads(out)["columns"], json.loads(out)["vector"]) == (None, "emb")
@@ -451,17 +467,32 @@ def test_cluster_of_most_rows_is_a_warning(run):
     assert "warning: cluster 0 holds 100 % of rows. σ_max is probably too large; " in err
 
 
-def test_weak_evidence_is_one_plain_line(run, monkeypatch):
+def test_weak_evidence_is_one_plain_line(run):
+    np.save("noise.npy", NOISE)
+    for flags in ([], ["-s", "histogram"]):  # nothing found is said once, not twice
+        _, _, err = run("fit", "noise.npy", "-q", *flags)
+        assert err.startswith("warning: no cluster found: every row is background.")
+        assert err.count("\n") == 1
+    _, _, err = run("fit", "noise.npy", "-q", "--alpha", "none")
+    assert err.startswith("warning: evidence for --sigma-max is weak: no gap. Using the best guess")
+    assert err.count("\n") == 1
+
+
+def test_weak_evidence_is_an_error_on_demand(run):
+    np.save("noise.npy", NOISE)
+    assert run("fit", "noise.npy", "-q", "--alpha", "none")[0] == 0
+    assert run("fit", "noise.npy", "-q", "--alpha", "none", "--strict")[0] == 4
+    assert run("fit", "toy.npy", "-q", "--strict")[0] == 0
+
+
+def test_warnings_of_other_libraries_are_not_shown(run, monkeypatch):
     def warn_and_fit(self, X):
-        warnings.warn("evidence for sigma_max is weak", WeakEvidenceWarning, stacklevel=1)
         warnings.warn("noise of another library", FutureWarning, stacklevel=1)
-        self.sigma_max = 5.0
         return fit(self, X)
 
     fit = crlm.CRLM.fit
     monkeypatch.setattr(crlm.CRLM, "fit", warn_and_fit)
-    _, _, err = run("fit", "toy.npy", "-q")
-    assert err == "warning: evidence for sigma_max is weak\n"
+    assert run("fit", "toy.npy", "-q") == (0, "", "")
 
 
 def test_csv_with_columns_and_npz_with_key(run, toy):
@@ -548,7 +579,7 @@ ERRORS = {
     "memory text": ("fit toy.npy --memory lots", 2, "--memory must be 'auto', a number of bytes"),
     "memory": ("fit toy.npy --memory 1KB", 5, "over the memory limit of 0 MB. Pass --memory "),
     "missing": ("fit tyo.npy", 3, "no such file: tyo.npy. Did you mean toy.npy?"),
-    "folder": ("fit .", 3, ". is a folder. Give one file: .npy, .npz, .csv, .tsv, .parquet."),
+    "folder": ("fit empty", 3, "empty is a folder without images (.bmp, .gif, "),
     "suffix": ("fit notes.txt", 3, "notes.txt: cannot read '.txt' files. Supported: .npy"),
     "invalid": (
         "fit nan.npy",
@@ -629,6 +660,7 @@ def test_error_is_a_sentence_with_its_exit_code(run, folder, case):
     np.save("zeros.npy", [[0, 1], [1, 0], [0, 0]])
     np.save("none.npy", np.zeros((4, 2)))
     Path("link.npy").symlink_to("gone.npy")
+    Path("empty").mkdir()
     before = names_in(folder)
     line, expected, words = ERRORS[case]
     code, out, err = run(*line.split())
@@ -658,7 +690,7 @@ def test_file_without_permission_is_unusable_data(run, monkeypatch):
     monkeypatch.setattr(os, "access", lambda *_, **__: False)
     monkeypatch.setattr(Path, "open", refuse)
     expected = (3, "", "error: cannot read x.csv: Permission denied\n")
-    assert run("fit", "x.csv") == expected
+    assert run("fit", "x.csv", "--no-model") == expected
     assert run("info", "x.csv") == expected
 
 
@@ -693,12 +725,12 @@ def test_whatever_a_fit_raises_has_an_exit_code(run, folder, monkeypatch, error,
 
 
 def test_full_disk_keeps_the_old_file(run, folder, monkeypatch):
-    def fail(file, labels):
+    def fail(file, *_):
         file.write(b"half")
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     Path("l.csv").write_text("old")
-    monkeypatch.setitem(tables.LABEL_WRITERS, ".csv", fail)
+    monkeypatch.setitem(tables.ROW_WRITERS, ".csv", fail)
     code, _, err = run("fit", "toy.npy", "-o", "l.csv", "--force")
     assert code == 5
     assert err == "error: disk full while writing l.csv. Nothing was changed; make room.\n"
@@ -707,9 +739,10 @@ def test_full_disk_keeps_the_old_file(run, folder, monkeypatch):
 
 
 def test_second_file_that_fails_takes_the_first_with_it(run, folder, monkeypatch):
-    def fail(file, labels):
+    def fail(file, *_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
+    monkeypatch.setitem(tables.ROW_WRITERS, ".csv", fail)
     monkeypatch.setitem(tables.LABEL_WRITERS, ".csv", fail)
     for argv in (["fit", "toy.npy", "-o", "ok.npy", "-o", "m.csv"], ["sample", "x.npy"]):
         more = ["--labels", "m.csv"] if argv[0] == "sample" else []
@@ -721,10 +754,12 @@ def test_second_file_that_fails_takes_the_first_with_it(run, folder, monkeypatch
 
 def test_limit_on_the_size_of_files_is_a_full_disk(folder):
     for line, words in {
-        "fit toy.npy -q -o l.csv": "error: cannot write l.csv: File too large for the limit of "
+        "fit toy.npy -q": "error: cannot write toy.crlm.npz: File too large for the limit of "
         "this shell or disk (ulimit -f). Nothing was changed.\n",
-        "fit toy.npy -q -o - > out": "error: file too large (ulimit -f) while writing to the "
-        "standard output.\n",
+        "fit toy.npy -q --no-model -o l.csv": "error: cannot write l.csv: File too large for the "
+        "limit of this shell or disk (ulimit -f). Nothing was changed.\n",
+        "fit toy.npy -q --no-model -o - > out": "error: file too large (ulimit -f) while writing "
+        "to the standard output.\n",
     }.items():
         done = in_shell(f"ulimit -f 1; {PROGRAM} {line}")
         assert (done.returncode, done.stderr) == (5, words)
@@ -821,7 +856,7 @@ def test_interrupt_while_the_program_is_imported_shows_no_traceback():
 
 
 def test_interrupt_before_the_command_runs_shows_no_traceback(run, monkeypatch):
-    def interrupt():
+    def interrupt(session):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(cli, "terminable", interrupt)
@@ -870,11 +905,14 @@ def test_signal_during_a_fit_leaves_no_partial_file(folder, signum, code, words)
 
 
 def test_handlers_and_warning_filters_are_given_back(run):
-    before = signal.getsignal(signal.SIGTERM), list(warnings.filters), warnings.showwarning
+    def state():
+        handlers = [signal.getsignal(signum) for signum in (signal.SIGINT, signal.SIGTERM)]
+        return handlers, list(warnings.filters), warnings.showwarning
+
+    before = state()
     run("fit", "toy.npy", "-q")
     run("fit", "tyo.npy")
-    after = signal.getsignal(signal.SIGTERM), list(warnings.filters), warnings.showwarning
-    assert after == before
+    assert state() == before
 
 
 # sample, info, demo

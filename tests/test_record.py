@@ -10,7 +10,8 @@ import pytest
 
 from crlm import CRLM, GMMUB, record
 from crlm.errors import InputError, OutputError, WeakEvidenceWarning
-from crlm.record import Source, Transform
+from crlm.record import Scaling, Source
+from crlm.scaling import standardizing
 
 
 @pytest.fixture(scope="module")
@@ -141,11 +142,14 @@ def test_unfitted_model_cannot_be_saved():
 # The rows
 
 
+SETTINGS = {"values": {"alpha": 0.01}, "origins": {}}
+
+
 def fitted_from_file(toy, **how):
     """Model with its source, as the command line makes it."""
     np.save("toy.npy", toy)
     source = Source(Path("toy.npy"), len(toy), **how)
-    return record.with_source(CRLM(5.0).fit(source.points(source.read())), source, {"threads": 1})
+    return record.with_source(CRLM(5.0).fit(source.points(source.read())), source, SETTINGS)
 
 
 @pytest.mark.parametrize(
@@ -153,8 +157,8 @@ def fitted_from_file(toy, **how):
     [
         {},
         {"rows": np.arange(3, 400), "n_dropped": 3},
-        {"transform": Transform(normalize=True)},
-        {"transform": Transform(np.full(20, 0.5), np.full(20, 2.0))},
+        {"transform": Scaling(normalize=True)},
+        {"transform": Scaling(np.full(20, 0.5), np.full(20, 2.0))},
         {"reading": {"columns": ["0:19"]}},
     ],
 )
@@ -169,7 +173,7 @@ def test_rows_are_found_again_wherever_model_and_data_are_moved(toy, how):
     assert np.array_equal(again.predict(X), again.labels_)
     assert rows.tolist() == how.get("rows", np.arange(len(toy))).tolist()
     assert again.certificate_.verify(X)
-    assert record.settings(again) == {"threads": 1}
+    assert record.settings(again) == SETTINGS
     assert record.source(again).n_dropped == how.get("n_dropped", 0)
     assert np.array_equal(record.prepare(again, toy[rows]), X)
 
@@ -207,10 +211,9 @@ def test_data_elsewhere_or_gone_or_longer(toy):
 
 def test_standardize_gives_mean_0_and_deviation_1_and_leaves_constants(toy):
     X = np.column_stack([toy * 3.0 + 7.0, np.ones(len(toy))])
-    Z = Transform.learn(X, standardize=True)(X)
+    Z = standardizing(X).apply(X)
     assert np.allclose(Z.mean(axis=0), 0.0)
     assert np.allclose(Z.std(axis=0), [1.0] * 20 + [0.0])
-    assert Transform.learn(X, normalize=True).names == ["normalize"]
-    assert Transform.learn(X.astype(np.float32), standardize=True)(X.astype(np.float32)).dtype == (
-        np.float32
-    )
+    assert Scaling(normalize=True).names == ["normalize"]
+    assert standardizing(X, normalize=True).names == ["standardize", "normalize"]
+    assert standardizing(X).apply(X.astype(np.float32)).dtype == np.float32

@@ -387,7 +387,8 @@ COMPLAINTS = {
     "suffix": (
         "x.xlsx",
         b"PK",
-        "cannot read '.xlsx' files. Supported: .npy, .npz, .csv, .tsv, .parquet.",
+        "cannot read '.xlsx' files. Supported: .npy, .npz, .csv, .tsv, .parquet, .arrow, .feather, "
+        ".ipc, .h5, .hdf5.",
     ),
     "no suffix": ("x", b"1,2", "cannot read '' files"),
     "not npy": ("x.npy", b"hello, I am not an array", "x.npy is not a readable .npy array"),
@@ -563,12 +564,12 @@ COMPLAINTS = {
     "vectors with a comma": (
         "x.parquet",
         parquet(**{"a,b": [[1.0]], "c": [[1.0]]}),
-        "Candidates: a,b (list<element: double>), c (list<element: double>). Use --columns 0",
+        "Candidates: a,b (1), c (1). Use --vector 0",
     ),
     "vectors": (
         "x.parquet",
         parquet(clip=[[1.0, 2.0]], dino=[[1.0]]),
-        "x.parquet has no single vector column. Candidates: clip (list<element: double>), dino",
+        "x.parquet has no single vector column. Candidates: clip (2), dino (1). Use --vector clip",
     ),
     "ragged": (
         "x.parquet",
@@ -613,7 +614,7 @@ def test_link_to_nothing_is_told_from_no_file(tmp_path):
 
 
 def test_folder_and_device_are_no_tables(tmp_path):
-    with pytest.raises(InputError, match=r"is a folder\. Give one file: \.npy"):
+    with pytest.raises(InputError, match=r"is a folder without images \(\.bmp, .*or one file\.$"):
         read_table(tmp_path)
     os.mkfifo(tmp_path / "x.npy")
     with pytest.raises(InputError, match="is not a regular file"):
@@ -628,7 +629,7 @@ def test_unreadable_file_is_named(tmp_path):
 def test_key_needs_npz_and_must_exist(tmp_path):
     by_numpy_npy(tmp_path / "x.npy")
     by_numpy_npz(tmp_path / "x.npz")
-    with pytest.raises(InputError, match=r"--key X chooses an array of a \.npz file, but x\.npy"):
+    with pytest.raises(InputError, match=r"--key X chooses an array of a \.npz or \.h5 file"):
         read_table(tmp_path / "x.npy", key="X")
     with pytest.raises(InputError, match=r"x\.npz has no array 'Z'\. It holds: X \(4, 3\), y"):
         read_table(tmp_path / "x.npz", key="Z")

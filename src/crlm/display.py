@@ -178,7 +178,7 @@ class GalleryDisplay:
 
     def plot(self, ax: Any = None, *, tile: int = 48, columns: int = 12) -> Self:
         """Draw on `ax`, or on a new figure: pictures of `tile` pixels in so many columns."""
-        ax = _axes("GalleryDisplay.plot", ax)
+        ax = _axes("GalleryDisplay.plot", ax, figsize=(10, 7.6), layout="constrained")
         bands = {
             "middle: members nearest the centre": self.picks.middle,
             "edge: members farthest from it": self.picks.edge,
@@ -279,12 +279,12 @@ class AdmissibleRegionDisplay:
         return self
 
 
-def _axes(caller: str, ax: Any) -> Any:
+def _axes(caller: str, ax: Any, **figure: Any) -> Any:
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
         raise MissingExtraError(caller, package="matplotlib", extra="plot") from error
-    return plt.subplots()[1] if ax is None else ax
+    return plt.subplots(**figure)[1] if ax is None else ax
 
 
 def _project(X: NDArray[np.float64], centers: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -80,11 +80,18 @@ def principal(X: ArrayLike, n_components: int) -> NDArray[np.float64]:
     [[-2.0], [0.0], [2.0]]
     """
     points = np.asarray(X, dtype=np.float64)
-    _, _, directions = np.linalg.svd(points - points.mean(axis=0), full_matrices=False)
-    basis = directions[: max(1, min(n_components, len(points) - 1))]
+    centred = points - points.mean(axis=0)
+    wide = centred.shape[1] > len(centred)
+    # The smaller of the two products has the same spectrum, and its size squared is affordable.
+    values, vectors = np.linalg.eigh(centred @ centred.T if wide else centred.T @ centred)
+    kept = np.argsort(-values, kind="stable")[: max(1, min(n_components, len(points) - 1))]
+    basis = vectors[:, kept].T
+    if wide:
+        basis = basis @ centred
+        basis /= np.maximum(np.linalg.norm(basis, axis=1, keepdims=True), np.finfo(float).tiny)
     largest = np.abs(basis).argmax(axis=1)
-    basis = basis * np.sign(basis[np.arange(len(basis)), largest])[:, None]
-    return np.asarray((points - points.mean(axis=0)) @ basis.T)
+    basis = basis * np.where(basis[np.arange(len(basis)), largest] < 0, -1.0, 1.0)[:, None]
+    return np.asarray(centred @ basis.T)
 
 
 def _stack(images: ArrayLike) -> Floats:

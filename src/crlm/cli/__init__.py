@@ -17,6 +17,7 @@ from crlm.cli.check import check
 from crlm.cli.common import (
     BROKEN_PIPE,
     INTERRUPTED,
+    STYLE,
     Session,
     abandon_stdout,
     debug_option,
@@ -26,11 +27,16 @@ from crlm.cli.common import (
     say,
     terminable,
 )
+from crlm.cli.completion import completion
 from crlm.cli.demo import demo
+from crlm.cli.embed import embed
 from crlm.cli.explore import explore
+from crlm.cli.export import export
 from crlm.cli.fit import fit
 from crlm.cli.info import info
+from crlm.cli.predict import predict
 from crlm.cli.sample import sample
+from crlm.cli.settings import equip
 from crlm.cli.sigma import sigma
 
 __all__ = ["main"]
@@ -72,8 +78,11 @@ def root(ctx: click.Context) -> int:
     return 0
 
 
-for _command in (demo, sigma, fit, explore, check, sample, info, bench):
-    root.add_command(_command)
+for _command in (
+    *(demo, sigma, fit, explore, predict, export, check),
+    *(sample, embed, info, bench, completion),
+):
+    root.add_command(equip(_command))
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -84,9 +93,10 @@ def main(argv: list[str] | None = None) -> int:
     0
     """
     session = Session(sys.argv[1:] if argv is None else list(argv))
+    STYLE.reset()
     try:
         open_streams()
-        with plain_warnings(session), terminable():
+        with plain_warnings(session), terminable(session):
             code = root.main(session.argv, prog_name="crlm", standalone_mode=False, obj=session)
     except SystemExit as stop:
         code = stop.code
@@ -95,4 +105,6 @@ def main(argv: list[str] | None = None) -> int:
         code = INTERRUPTED
     except Exception as error:  # noqa: BLE001 - the last line: a sentence, not a traceback
         code = report_error(error, session)
+    if session.stopped is not None:
+        return session.stopped
     return code if isinstance(code, int) else 0

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from crlm.cli.common import debug_option, number, say, say_json
+from crlm.cli.common import number, remark, say, say_json
 
 if TYPE_CHECKING:
     from crlm.bench import Row
@@ -43,7 +43,6 @@ WIDTHS = (5, 36, 24, 7, 7, 6, 22)
     "--memory", is_flag=True, help="Also measure peak memory, each program in its own process."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@debug_option
 def bench(rows: int, repeats: int, memory: bool, as_json: bool) -> int:
     """Compare search and fit with exact peers on this machine, in about a minute.
 
@@ -84,7 +83,7 @@ def run(rows: int, repeats: int, memory: bool) -> Iterator[Row]:
     ]
     absent = sorted({name for task, _, peers in cases for name in missing(task, peers)})
     if absent:
-        say(f"note: not installed, so left out: {', '.join(absent)}", err=True)
+        remark(f"note: not installed, so left out: {', '.join(absent)}")
     for task, data, peers in cases:
         yield from compare(task, data, peers, repeats, memory=memory)
 

@@ -10,21 +10,28 @@ import click
 
 from crlm.cli.certificates import certificate_lines, certificate_record, chance
 from crlm.cli.common import (
+    BAD_INPUT,
+    STYLE,
     FilePath,
     aligned,
+    alpha_option,
     auto_or_float,
     check_outputs,
     comma_floats,
     count,
-    debug_option,
+    force_option,
+    json_option,
     number,
+    remark,
     say,
     say_json,
-    table_options,
 )
+from crlm.cli.models import load_model
+from crlm.cli.reading import ROW_FLAGS, TABLE_FLAGS, read_rows, rows_options
 from crlm.errors import MissingExtraError
 
 if TYPE_CHECKING:
+    from crlm import CRLM
     from crlm.theory import Guarantee, SigmaMaxInterval
     from crlm.theory.guarantees import Kind
 
@@ -35,6 +42,7 @@ EPILOG = """\b
 Examples:
   crlm check embeddings.npy
   crlm check embeddings.npy --sigma-max 2.5 --json
+  crlm check faces.crlm.npz
   crlm check --n 1000 --d 20 --weight 0.01 --sigma 1 --sigma-max 2.5 --D 60
   crlm check --n 1e6 --d 100 --weight 0.01,0.02 --sigma 1,2 --D 100 \\
              --separation 900 --plot region.png
@@ -53,14 +61,8 @@ Examples:
     help="Bandwidth. auto: from the data, or 2.1 times the largest --sigma.",
 )
 @click.option("-k", "--max-clusters", type=int, help="DATA: stop after this many clusters.")
-@click.option(
-    "--metric",
-    type=click.Choice(["euclidean", "cosine"]),
-    default="euclidean",
-    show_default=True,
-    help="DATA: cosine divides each row by its length first.",
-)
-@table_options
+@alpha_option
+@rows_options
 @click.option("--n", type=float, help="Numbers: how many points.")
 @click.option("--d", type=float, help="Numbers: how many dimensions.")
 @click.option("--weight", type=comma_floats, metavar="P,...", help="Share of each cluster.")
@@ -73,15 +75,15 @@ Examples:
 @click.option("--norm", type=comma_floats, metavar="C,...", help="Distances of means from middle.")
 @click.option("--separation", type=float, help="Smallest distance between two means.")
 @click.option("--plot", type=FilePath(), help="Numbers: draw the admissible region (.png, .svg).")
-@click.option("--force", is_flag=True, help="Replace a picture that exists.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@debug_option
+@force_option
+@json_option
 def check(data: Path | None, as_json: bool, **options: Any) -> int:
     """Say how far the clusters of DATA can be trusted, or what to expect of numbers.
 
-    With DATA: fits it and prints the certificate, worst condition first. With numbers (--n --d
-    --weight --sigma --D): the probability of success by three kinds of theorem, the bandwidths
-    that are good enough, and how many points are needed.
+    With DATA: fits it and prints the certificate, worst condition first. With a model
+    (.crlm.npz): prints the certificate that it holds, and checks all of it again on the data.
+    With numbers (--n --d --weight --sigma --D): the probability of success by three kinds of
+    theorem, the bandwidths that are good enough, and how many points are needed.
     """
     given = [name for name in NEEDED if options[name] is not None]
     if data is not None and given:
@@ -91,32 +93,89 @@ def check(data: Path | None, as_json: bool, **options: Any) -> int:
         missing = ", ".join(f"--{name}" for name in NEEDED if options[name] is None)
         msg = f"give a file to check, or all numbers; {missing} missing."
         raise click.UsageError(msg)
-    return _check_numbers(options, as_json) if data is None else _check_data(data, options, as_json)
+    if data is None:
+        return _check_numbers(options, as_json)
+    from crlm.record import is_model
+
+    return check_model(data, as_json) if is_model(data) else _check_data(data, options, as_json)
 
 
 def _check_data(data: Path, options: dict[str, Any], as_json: bool) -> int:
     from crlm import CRLM
-    from crlm.tables import read_table
 
-    table = read_table(
-        data, key=options["key"], columns=options["columns"], header=options["header"]
-    )
+    how = {name: options[name] for name in (*TABLE_FLAGS, *ROW_FLAGS)}
+    rows = read_rows(data, metric=options["metric"], **how)
     model = CRLM(
         options["sigma_max"],
         G=options["G"],
+        alpha=options["alpha"],
         max_clusters=options["max_clusters"],
         metric=options["metric"],
-    ).fit(table.X)
+        n_jobs=STYLE.threads,
+    )
+    with rows.named_in_errors():
+        model.fit(rows.X)
+    source = rows.table.source
     if as_json:
         found = certificate_record(model.certificate_)
-        say_json({"schema": "crlm.check/1", "data": table.source, **found})
+        say_json({"schema": "crlm.check/1", "data": source, **found})
         return 0
-    n, d = table.X.shape
-    clusters = count(model.n_clusters_, "cluster")
-    say(f"{table.source}  {n:,} × {d:,}  σ_max {number(model.sigma_max_)}  {clusters}")
+    say(head(model, source))
     for line in certificate_lines(model.certificate_):
         say(line)
     return 0
+
+
+def head(model: CRLM, source: str) -> str:
+    """What was fitted, and what was found."""
+    n, d = len(model.labels_), model.n_features_in_
+    clusters = count(model.n_clusters_, "cluster")
+    return f"{source}  {n:,} × {d:,}  σ_max {number(model.sigma_max_)}  {clusters}"
+
+
+def check_model(path: Path, as_json: bool) -> int:
+    """Print the certificate of a model, and check it on the data; changed data are an error."""
+    from crlm import record
+
+    model = load_model(path)
+    found = record.source(model)
+    data = None if found is None or found.path is None or not found.path.exists() else found
+    problems = [] if data is None else verify(model)
+    if as_json:
+        verified = None if data is None else not problems
+        say_json(
+            {
+                "schema": "crlm.check/1",
+                "model": str(path),
+                "data": None if found is None else found.name,
+                "verified": verified,
+                "problems": problems,
+                **certificate_record(model.certificate_),
+            }
+        )
+    else:
+        say(head(model, path.name))
+        for line in certificate_lines(model.certificate_):
+            say(line)
+        if data is None:
+            where = "" if found is None else f" of {found.name}"
+            remark(f"note: the data{where} are not there, so nothing was checked again")
+        elif not problems:
+            say(f"Checked again on {data.name}: all is as the certificate says.")
+    for problem in problems:
+        say(f"error: {problem}", err=True)
+    return BAD_INPUT if problems else 0
+
+
+def verify(model: CRLM) -> list[str]:
+    """What is not as the certificate says."""
+    from crlm import record
+    from crlm.errors import InputError
+
+    try:
+        return model.certificate_.verify(record.open_data(model).X).problems
+    except InputError as error:
+        return [str(error)]
 
 
 def _check_numbers(options: dict[str, Any], as_json: bool) -> int:
@@ -131,7 +190,7 @@ def _check_numbers(options: dict[str, Any], as_json: bool) -> int:
             say(line)
     if plot is not None:
         numbers.draw(plot)
-        say(f"Wrote {plot}", err=True)
+        remark(f"Wrote {plot}")
     return 0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from crlm.cli.common import aligned, count, number
@@ -19,9 +20,9 @@ MAX_LINES = 20
 _HEAD = ("#", "size", "σ\u0302", "p", "loss", "nearest other centre (÷√2d)")
 
 
-def summary(model: CRLM, n_dropped: int = 0, *, err: bool = False) -> list[str]:
+def summary(model: CRLM, dropped: Sequence[int] = (), *, err: bool = False) -> list[str]:
     """Lines for stdout or stderr that say what was found: bandwidth, clusters, background."""
-    rows = [*cluster_table(model, err=err), *background(model, n_dropped)]
+    rows = [*cluster_table(model, err=err), *background(model, dropped)]
     return [bandwidth(model), "", *(f"  {row}" for row in rows)]
 
 
@@ -77,8 +78,8 @@ def separations(some: NDArray[np.float64], centers: NDArray[np.float64]) -> list
     return found
 
 
-def background(model: CRLM, n_dropped: int = 0) -> list[str]:
-    """Lines about the rows in no cluster."""
+def background(model: CRLM, dropped: Sequence[int] = ()) -> list[str]:
+    """Lines about the rows in no cluster, and those whose numbers are `dropped`."""
     n = len(model.labels_)
     rows = n - int((model.labels_ >= 0).sum())
     expected = "  — expected: CRLM leaves noise unassigned" if rows and model.n_clusters_ else ""
@@ -88,9 +89,10 @@ def background(model: CRLM, n_dropped: int = 0) -> list[str]:
         are = "is an exact copy" if model.n_duplicates_ == 1 else "are exact copies"
         rows_in_words = count(model.n_duplicates_, "row")
         lines.append(f"copies      {rows_in_words} {are} of an earlier row{once}")
-    if n_dropped:
+    if dropped:
         why = "NaN, inf or only zeros" if model.metric == "cosine" else "NaN or inf"
-        lines.append(f"dropped     {count(n_dropped, 'row')} with {why} (label −1)")
+        which = ", ".join(map(str, dropped[:3])) + (", ..." if len(dropped) > 3 else "")
+        lines.append(f"dropped     {count(len(dropped), 'row')} with {why} (label −1): row {which}")
     return lines
 
 
@@ -99,6 +101,12 @@ def doubts(model: CRLM) -> list[str]:
     n = len(model.labels_)
     if model.n_clusters_ == 0:
         return [f"no cluster found: every row is background. {why_nothing(model)}"]
+    if model.sigma_estimate_ is not None and model.sigma_estimate_.evidence == "weak":
+        seen = "no peak in the distances" if model.sigma_max == "histogram" else "no gap"
+        return [
+            f"evidence for --sigma-max is weak: {seen}. Using the best guess, "
+            f"{number(model.sigma_max_)}; to insist on more, --strict."
+        ]
     largest = int(model.cluster_sizes_.argmax())
     share = model.cluster_sizes_[largest] / n
     if share <= 0.5:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from crlm.cli.clusters import summary
-from crlm.cli.common import FilePath, check_outputs, debug_option, free_name, say
+from crlm.cli.common import FilePath, check_outputs, free_name, remark, say
 from crlm.cli.sample import SampleOptions, draw
 from crlm.errors import MissingExtraError
 
@@ -50,7 +50,6 @@ Examples:
     is_flag=True,
     help=f"Replace the file named with --out if it exists; {PICTURES['toy']} is replaced without.",
 )
-@debug_option
 def demo(which: str, out: Path | None, seed: int, force: bool) -> int:
     """Find clusters without any parameter, and show how well it went.
 
@@ -79,7 +78,7 @@ def show_toy(out: Path, seed: int) -> int:
     say(f"F-measure against the truth  {scores.f_measure(truth, model.labels_):.3f}")
     write_picture(lambda: picture(model, X), out)
     toy, labels = free_name("toy.npy"), free_name("labels.csv")
-    say(f"Next:  crlm sample {toy} && crlm fit {toy} -o {labels}", err=True)
+    remark(f"Next:  crlm sample {toy} && crlm fit {toy} -o {labels}")
     return 0
 
 
@@ -98,7 +97,7 @@ def show_faces(out: Path) -> int:
         say(line)
     say(f"F-measure against the truth  {scores.f_measure(faces.y, model.labels_):.3f}")
     write_picture(lambda: gallery(model, faces), out)
-    say("Next:  crlm embed FOLDER && crlm fit FOLDER.npz    (pictures of your own)", err=True)
+    remark("Next:  crlm embed FOLDER && crlm fit FOLDER.npz    (pictures of your own)")
     return 0
 
 
@@ -120,7 +119,7 @@ def write_picture(make: Any, out: Path) -> None:
     try:
         figure = make()
     except MissingExtraError as error:
-        say(f"note: no picture: {error}", err=True)
+        remark(f"note: no picture: {error}")
         return
     with replacing(out) as file:
         figure.savefig(file, format=out.suffix.lower().removeprefix("."))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import re
 import signal
+import sys
 import threading
 import traceback
 import warnings
@@ -16,6 +17,7 @@ from typing import Any
 import click
 
 from crlm.cli.options import Session
+from crlm.cli.settings import origin_of
 from crlm.cli.talk import abandon_stdout, say
 from crlm.errors import (
     CRLMError,
@@ -92,7 +94,8 @@ def _in_flags(error: CRLMError) -> str:
 def _usage_message(error: click.ClickException) -> str:
     ctx = getattr(error, "ctx", None)
     hint = f" Try '{ctx.command_path} --help'." if ctx is not None else ""
-    return error.format_message() + hint
+    where = origin_of(error) if isinstance(error, click.BadParameter) else ""
+    return error.format_message() + where + hint
 
 
 @contextmanager
@@ -110,17 +113,36 @@ def plain_warnings(session: Session) -> Iterator[None]:
 
 
 @contextmanager
-def terminable() -> Iterator[None]:
-    """Let SIGTERM unwind the stack, so that half-written files are removed."""
+def terminable(session: Session) -> Iterator[None]:
+    """Let SIGINT and SIGTERM unwind the stack, so that half-written files are removed.
+
+    Once only: a second signal must not interrupt the clearing up. Code that swallows the
+    exception (there is some in libraries) cannot hide it, because the session remembers.
+    """
 
     def stop(signum: int, frame: FrameType | None) -> None:
+        for each in before:
+            signal.signal(each, signal.SIG_IGN)
+        session.stopped = TERMINATED if signum == signal.SIGTERM else INTERRUPTED
+        if signum == signal.SIGINT:
+            raise KeyboardInterrupt
         raise SystemExit(TERMINATED)
 
-    if threading.current_thread() is not threading.main_thread():
-        yield  # only the main thread may set a handler
-        return
-    before = signal.signal(signal.SIGTERM, stop)
+    before: dict[signal.Signals, Any] = {}
+    if threading.current_thread() is threading.main_thread():  # no other may set a handler
+        for signum in (signal.SIGINT, signal.SIGTERM):
+            if signal.getsignal(signum) is not signal.SIG_IGN:  # as under nohup
+                before[signum] = signal.signal(signum, stop)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        _sweep()
+        for signum, handler in before.items():
+            signal.signal(signum, handler)
+
+
+def _sweep() -> None:
+    """Remove what a signal at the worst moment has left, if anything was written at all."""
+    output = sys.modules.get("crlm.tables.output")
+    if output is not None:
+        output.sweep()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-import sys
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -13,31 +13,39 @@ import click
 from crlm.cli.clusters import doubts, holds_everything, is_too_small, records, summary
 from crlm.cli.common import (
     NO_CLUSTER,
+    STYLE,
     FilePath,
     Session,
     alpha_option,
     auto_or_float,
     bandwidth,
     check_outputs,
-    debug_option,
     engine_log,
+    force_option,
     free_name,
+    json_option,
+    remark,
     say,
     say_json,
     without_option,
 )
 from crlm.cli.estimates import estimate_record
+from crlm.cli.models import check_model_path, model_path_beside, source_of
 from crlm.cli.progress import progress_bar
-from crlm.cli.reading import Rows, read_rows, rows_options
-from crlm.labels import BACKGROUND
+from crlm.cli.reading import (
+    ROW_FLAGS,
+    TABLE_FLAGS,
+    Rows,
+    read_rows,
+    rows_options,
+    table_arguments,
+)
+from crlm.cli.settings import resolved
+from crlm.cli.writing import STDOUT, Described
+from crlm.errors import WeakEvidenceWarning
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from crlm import CRLM
-
-STDOUT = Path("-")
 
 EPILOG = """\b
 Examples:
@@ -50,14 +58,15 @@ Examples:
 
 \b
 Exit codes:
-  0 done   2 wrong usage   3 unusable data   4 no cluster (--fail-if-empty)
+  0 done   2 wrong usage   3 unusable data
+  4 no cluster (--fail-if-empty) or weak evidence (--strict)
   5 out of memory or disk   130 interrupted   143 terminated   1 a bug
 """
 
 
 @dataclass(frozen=True)
 class FitOptions:
-    """The command line of ``crlm fit``, one field for each flag."""
+    """The command line of ``crlm fit``: one field for each flag about the fit and its output."""
 
     data: Path
     sigma_max: float | Literal["auto", "histogram"]
@@ -66,29 +75,31 @@ class FitOptions:
     alpha: float | None
     G: float | Literal["auto"]
     metric: Literal["euclidean", "cosine"]
-    key: str | None
-    columns: list[str] | None
-    header: bool | None
-    drop_invalid: bool
+    reading: dict[str, Any]
     memory: str
     threads: int | None
+    model: Path | None
+    no_model: bool
     output: tuple[Path, ...]
     force: bool
     fail_if_empty: bool
+    strict: bool
     as_json: bool
-    quiet: bool
-    verbose: bool
-    progress: bool
 
     @property
     def files(self) -> list[Path]:
-        """Outputs that are files, not the standard output."""
+        """Outputs of labels that are files, not the standard output."""
         return [path for path in self.output if path != STDOUT]
 
     @property
     def labels_to_stdout(self) -> bool:
         """Whether stdout carries labels, so that all else must go to stderr."""
         return STDOUT in self.output
+
+    @property
+    def model_path(self) -> Path | None:
+        """Where the model goes; None for nowhere."""
+        return None if self.no_model else self.model or model_path_beside(self.data)
 
 
 @click.command(epilog=EPILOG)
@@ -136,6 +147,12 @@ class FitOptions:
 )
 @click.option("--threads", type=int, help="Threads to use.  [default: every core]")
 @click.option(
+    "--model",
+    type=FilePath(),
+    help="Write the model here, a name that ends in .crlm.npz.  [default: beside DATA]",
+)
+@click.option("--no-model", is_flag=True, help="Write no model.")
+@click.option(
     "-o",
     "--output",
     type=FilePath(),
@@ -143,51 +160,50 @@ class FitOptions:
     help="Write the labels, -1 for background: .csv, .npy or .parquet, or - for csv on stdout. "
     "Can be given more than once.",
 )
-@click.option("--force", is_flag=True, help="Replace output files that exist.")
+@force_option
 @click.option("--fail-if-empty", is_flag=True, help="Exit with 4 when no cluster is found.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
-@click.option("-q", "--quiet", is_flag=True, help="Print only warnings and errors.")
-@click.option("-v", "--verbose", is_flag=True, help="Say on stderr how the engine does it.")
-@click.option("--progress/--no-progress", default=True, help="Draw a bar if stderr is a terminal.")
-@debug_option
-@click.pass_obj
-def fit(session: Session, /, **flags: Any) -> int:
-    """Find the clusters of DATA (.npy, .npz, .csv, .tsv or .parquet).
+@click.option("--strict", is_flag=True, help="Exit with 4 when the evidence is weak.")
+@json_option
+@click.pass_context
+def fit(ctx: click.Context, /, **flags: Any) -> int:
+    """Find the clusters of DATA.
+
+    DATA is a .npy, .npz, .csv, .tsv, .parquet, .arrow, .feather or .h5 file, a folder of images,
+    or - for csv on the standard input.
 
     Each row is a point. Rows in no cluster are background, label -1; usually that is most of
     them. Equal data give equal labels: there is no random start.
+
+    The model goes to a file beside DATA, which crlm info, predict, export and check read. A model
+    that crlm made of the same DATA is replaced; any other file is only with --force.
     """
-    return run(FitOptions(**flags), session)
+    chosen = resolved(ctx)
+    reading = {name: flags.pop(name) for name in (*TABLE_FLAGS, *ROW_FLAGS)}
+    return run(FitOptions(**flags, reading=reading), chosen, ctx.ensure_object(Session))
 
 
-def run(options: FitOptions, session: Session) -> int:
+def run(options: FitOptions, chosen: dict[str, Any], session: Session) -> int:
     """Read, fit, write, tell."""
     if options.as_json and options.labels_to_stdout:
         msg = "--json and -o - both want the standard output. Give the labels a file name."
         raise click.UsageError(msg)
     check_outputs(options.files, options.force, source=options.data)
+    if options.model_path is not None and options.data.exists():
+        check_model_path(options.model_path, options)
 
-    rows = read_rows(
-        options.data,
-        key=options.key,
-        columns=options.columns,
-        header=options.header,
-        metric=options.metric,
-        drop_invalid=options.drop_invalid,
-        quiet=options.quiet,
-    )
+    rows = read_rows(options.data, metric=options.metric, **options.reading)
     model = fit_model(rows, options)
-    write_outputs(full_labels(model, rows.valid), options)
+    write_outputs(model, rows, options, chosen)
     tell(model, rows, options, session)
-    return NO_CLUSTER if options.fail_if_empty and model.n_clusters_ == 0 else 0
+    empty = options.fail_if_empty and model.n_clusters_ == 0
+    return NO_CLUSTER if empty or (options.strict and is_weak(model)) else 0
 
 
 def fit_model(rows: Rows, options: FitOptions) -> CRLM:
-    """Fit the valid rows with the options' parameters and a progress bar."""
+    """Fit the rows with the options' parameters and a progress bar."""
     from crlm import CRLM
 
-    bar = progress_bar(options.progress and not options.quiet)
-    with bar as progress, engine_log(options.verbose):
+    with progress_bar(STYLE.progress and not STYLE.quiet) as progress, engine_log(STYLE.verbose):
         model = CRLM(
             options.sigma_max,
             max_clusters=options.max_clusters,
@@ -199,32 +215,31 @@ def fit_model(rows: Rows, options: FitOptions) -> CRLM:
             n_jobs=options.threads,
             progress=progress,
         )
-        with rows.named_in_errors():
+        with rows.named_in_errors(), warnings.catch_warnings():
+            # Said once, with all else that is to be doubted.
+            warnings.simplefilter("ignore", WeakEvidenceWarning)
             return model.fit(rows.X)
 
 
-def full_labels(model: CRLM, valid: NDArray[np.bool_] | None) -> NDArray[np.int64]:
-    """One label per row of the file; a row that was left out is background."""
-    import numpy as np
-
-    if valid is None:
-        return model.labels_
-    labels = np.full(len(valid), BACKGROUND, dtype=np.int64)
-    labels[valid] = model.labels_
-    return labels
+def is_weak(model: CRLM) -> bool:
+    """Whether the bandwidth is a guess."""
+    return model.sigma_estimate_ is not None and model.sigma_estimate_.evidence == "weak"
 
 
-def write_outputs(labels: NDArray[np.int64], options: FitOptions) -> None:
-    """Write the labels wherever they were asked for."""
-    from crlm.tables import label_writer, write_labels_csv, write_together
+def write_outputs(model: CRLM, rows: Rows, options: FitOptions, chosen: dict[str, Any]) -> None:
+    """Write the model and the labels wherever they were asked for; all of them or none."""
+    from crlm import record
+    from crlm.tables import write_together
 
-    force = options.force
-    write_together([(path, label_writer(path, labels, force=force)) for path in options.files])
+    described = Described(model, rows.table, rows.scaling, rows.valid)
+    jobs = described.jobs(options.files)
+    if options.model_path is not None:
+        found = source_of(rows, options.data, table_arguments(options.reading))
+        record.with_source(model, found, chosen)
+        jobs.insert(0, (options.model_path, record.model_job(model, options.model_path)))
+    write_together(jobs)
     if options.labels_to_stdout:
-        sys.stdout.flush()
-        stdout = sys.stdout.buffer
-        write_labels_csv(stdout, labels)
-        stdout.flush()
+        described.to_stdout()
 
 
 def tell(model: CRLM, rows: Rows, options: FitOptions, session: Session) -> None:
@@ -232,21 +247,21 @@ def tell(model: CRLM, rows: Rows, options: FitOptions, session: Session) -> None
     for doubt in doubts(model):
         say(f"warning: {doubt}", err=True)
     if options.as_json:
-        say_json(record(model, rows, options))
-    elif not options.quiet:
+        say_json(result(model, rows, options))
+    elif not STYLE.quiet:
         err = options.labels_to_stdout
-        n_dropped = len(rows.table.X) - len(model.labels_)
-        for line in [rows.head, *summary(model, n_dropped, err=err)]:
+        for line in [rows.head, *summary(model, rows.dropped, err=err)]:
             say(line, err=err)
-        say_next(model, options, session)
+    say_next(model, options, session)
 
 
-def record(model: CRLM, rows: Rows, options: FitOptions) -> dict[str, Any]:
+def result(model: CRLM, rows: Rows, options: FitOptions) -> dict[str, Any]:
     """Say the result to programs."""
     estimate = model.sigma_estimate_
     return {
         "schema": "crlm.fit/1",
         **rows.facts,
+        "n_fitted": len(model.labels_),
         "n_duplicates": model.n_duplicates_,
         "metric": options.metric,
         "alpha": options.alpha,
@@ -261,21 +276,39 @@ def record(model: CRLM, rows: Rows, options: FitOptions) -> dict[str, Any]:
         "p_values": model.p_values_.tolist(),
         "background": int((model.labels_ < 0).sum()),
         "background_weight": float(model.background_weight_),
+        "model": None if options.model_path is None else str(options.model_path),
         "files": [str(path) for path in options.files],
     }
 
 
 def say_next(model: CRLM, options: FitOptions, session: Session) -> None:
-    """Say what was written, or what to try."""
-    if options.files:
-        say(f"Wrote {', '.join(map(str, options.files))} (−1 = background)", err=True)
-    elif not options.output:
-        argv = session.argv
-        if model.n_clusters_ == 0:
-            again = after_nothing(model, argv)
-        else:
-            again = [*argv, "-o", free_name("labels.csv")]
-        say(f"Next:  {shlex.join(['crlm', *again])}", err=True)
+    """Say what was written, and what to do or try next."""
+    path = options.model_path
+    written = [*([] if path is None else [path]), *options.files]
+    if written and not options.as_json:
+        labels = " (−1 = background)" if options.files else ""
+        remark(f"Wrote {', '.join(map(str, written))}{labels}")
+    if options.as_json:
+        return
+    if model.n_clusters_ == 0:
+        again = after_nothing(model, session.argv)
+    elif path is None:
+        again = [*session.argv, "-o", free_name("labels.csv")] if not options.output else []
+    else:
+        again = after_a_model(path, bool(options.output))
+    if again:
+        remark(f"Next:  {shlex.join(['crlm', *again])}")
+
+
+def after_a_model(path: Path, has_labels: bool) -> list[str]:
+    """Command line that looks at a model, or takes the labels out of it."""
+    parent = click.get_current_context().parent
+    verbs = parent.command.commands if parent else {}  # type: ignore[attr-defined]
+    if "report" in verbs:
+        return ["report", str(path)]
+    if has_labels:
+        return ["check", str(path)]
+    return ["export", str(path), "--to", free_name("labels.csv")]
 
 
 def after_nothing(model: CRLM, argv: list[str]) -> list[str]:

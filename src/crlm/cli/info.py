@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from crlm.cli.common import FilePath, count, debug_option, number, say, say_json, table_options
+from crlm.cli.common import (
+    FilePath,
+    count,
+    json_option,
+    number,
+    say,
+    say_json,
+    table_options,
+)
+from crlm.cli.models import load_model, model_lines, model_record
+from crlm.cli.reading import read_file
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,6 +29,7 @@ EPILOG = """\b
 Examples:
   crlm info embeddings.npy
   crlm info rows.csv --columns x,y --json
+  crlm info faces.crlm.npz
 """
 MAX_NAMES = 12
 
@@ -26,25 +37,34 @@ MAX_NAMES = 12
 @click.command(epilog=EPILOG)
 @click.argument("file", type=FilePath())
 @table_options
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@debug_option
+@json_option
 def info(file: Path, as_json: bool, **reading: Any) -> int:
-    """Say what FILE holds: shape, type, columns, range, rows with NaN or inf.
+    """Say what FILE holds: data (shape, type, columns, range, rows with NaN or inf) or a model.
 
-    A .npy file is read piece by piece, however large it is.
+    A .npy file is read piece by piece, however large it is. Of a model: clusters, settings,
+    versions, and where its data are.
     """
-    from crlm.tables import read_table
+    from crlm.record import is_model
 
-    table = read_table(file, **reading)
-    for note in table.notes:
-        say(f"note: {note}", err=True)
-    facts = describe(table)
+    facts, words = of_model(file) if is_model(file) else of_data(file, reading)
     if as_json:
-        say_json(facts)
+        say_json({"schema": "crlm.info/1", **facts})
     else:
-        for line in lines(facts):
+        for line in words:
             say(line)
     return 0
+
+
+def of_model(file: Path) -> tuple[dict[str, Any], list[str]]:
+    """Facts about a model, and the same in words."""
+    model = load_model(file)
+    return model_record(model, file), model_lines(model, file)
+
+
+def of_data(file: Path, reading: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """Facts about data, and the same in words."""
+    facts = describe(read_file(file, reading))
+    return facts, lines(facts)
 
 
 def describe(table: Table) -> dict[str, Any]:
@@ -55,7 +75,7 @@ def describe(table: Table) -> dict[str, Any]:
     low, high = value_range(X)
     bad = invalid_rows(X)
     return {
-        "schema": "crlm.info/1",
+        "kind": "data",
         "data": table.source,
         "n": X.shape[0],
         "d": X.shape[1],
@@ -63,6 +83,8 @@ def describe(table: Table) -> dict[str, Any]:
         "bytes": X.nbytes,
         "columns": table.columns,
         "vector": table.vector,
+        "kept": list(table.kept),
+        "roles": dict(table.roles),
         "min": low,
         "max": high,
         "invalid_rows": len(bad),
@@ -94,6 +116,14 @@ def lines(facts: dict[str, Any]) -> list[str]:
         found.append(f"columns  {', '.join(names)}{more}")
     if facts["vector"] is not None:
         found.append(f"vectors  of column {facts['vector']}")
+    if facts["kept"]:
+        names = facts["kept"][:MAX_NAMES]
+        roles = sorted(facts["roles"].items())
+        said = [
+            with_roles(name, [role for role, column in roles if column == name]) for name in names
+        ]
+        left = len(facts["kept"]) - len(names)
+        found.append(f"beside   {', '.join(said)}" + (f", ... and {left:,} more" if left else ""))
     found.append(f"range    {number(facts['min'])} to {number(facts['max'])}")
     if facts["invalid_rows"]:
         which = ", ".join(map(str, facts["first_invalid"]))
@@ -102,6 +132,15 @@ def lines(facts: dict[str, Any]) -> list[str]:
     else:
         found.append("invalid  no row with NaN or inf")
     return found
+
+
+def with_roles(name: str, roles: list[str]) -> str:
+    """Name of a column and what it is to a row.
+
+    >>> with_roles("path", ["id", "image"]), with_roles("size", [])
+    ('path (id, image)', 'size')
+    """
+    return f"{name} ({', '.join(roles)})" if roles else name
 
 
 def size_in_words(n_bytes: int) -> str:

@@ -17,10 +17,11 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 @dataclass
 class Session:
-    """One call of the program: its arguments, and whether to show tracebacks."""
+    """One call of the program: its arguments, whether to show tracebacks, how it was stopped."""
 
     argv: list[str]
     debug: bool = False
+    stopped: int | None = None  # the exit code of a signal
 
 
 class FilePath(click.Path):
@@ -98,41 +99,84 @@ def comma_floats(value: str | list[float]) -> list[float]:
         raise click.BadParameter(msg) from None
 
 
+def json_option(command: Command) -> Command:
+    """Add --json."""
+    return click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")(command)
+
+
+def force_option(command: Command) -> Command:
+    """Add --force."""
+    return click.option("--force", is_flag=True, help="Replace files that exist.")(command)
+
+
+def drop_option(command: Command) -> Command:
+    """Add --drop-invalid."""
+    return click.option(
+        "--drop-invalid",
+        is_flag=True,
+        help="Leave out rows with NaN or inf, and for cosine those of only zeros; their label is "
+        "-1.",
+    )(command)
+
+
 def debug_option(command: Command) -> Command:
     """Add --debug, which the error handler reads from the session."""
-
-    def remember(ctx: click.Context, param: click.Parameter, value: bool) -> None:
-        session = ctx.find_object(Session)
-        if value and session is not None:
-            session.debug = True
-
     return click.option(
         "--debug",
         is_flag=True,
         expose_value=False,
         is_eager=True,
-        callback=remember,
+        callback=_remember_debug,
         help="Show the full traceback of an error.",
     )(command)
 
 
+def _remember_debug(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    session = ctx.find_object(Session)
+    if value and session is not None:
+        session.debug = True
+
+
 def table_options(command: Command) -> Command:
-    """Add --key, --columns and --header, which say what of a file to read."""
-    key = click.option("--key", metavar="NAME", help="Array to read from a .npz file.")
-    columns = click.option(
-        "--columns",
-        type=comma_list,
-        metavar="A,B,...",
-        help="Columns to read, by name, or by number from 0 unless numbers are their names; A:D "
-        "takes all from A to D. For parquet also one column of vectors.",
-    )
-    header = click.option(
-        "--header/--no-header",
-        default=None,
-        help="Whether the first line of a .csv or .tsv names the columns.  [default: it does if it "
-        "has a word, or counts 0,1,2,...]",
-    )
-    return key(columns(header(command)))
+    """Add the options that say what of a file to read."""
+    for option in reversed(_table_options()):
+        command = option(command)
+    return command
+
+
+def _table_options() -> list[Callable[[Any], Any]]:
+    return [
+        click.option("--key", metavar="NAME", help="Array to read from a .npz or .h5 file."),
+        click.option(
+            "--columns",
+            type=comma_list,
+            metavar="A,B,...",
+            help="Coordinates, by name, or by number from 0 unless numbers are their names; A:D "
+            "takes all from A to D. Other columns are kept beside them.",
+        ),
+        click.option(
+            "--header/--no-header",
+            default=None,
+            help="Whether the first line of a .csv or .tsv names the columns.  [default: it does "
+            "if it has a word, or counts 0,1,2,...]",
+        ),
+        click.option("--vector", metavar="COL", help="The one column whose vectors are the rows."),
+        click.option("--id", metavar="COL", help="Column that names the rows."),
+        click.option("--image", metavar="COL", help="Column with the path of each row's picture."),
+        click.option("--text", metavar="COL", help="Column with words about each row."),
+        click.option(
+            "--meta",
+            type=FilePath(),
+            metavar="FILE",
+            help="Table beside the data, row by row: .csv, .tsv, .parquet, .arrow or .feather.",
+        ),
+        click.option(
+            "--descriptor",
+            type=click.Choice(["hog", "pixels"]),
+            help="How the pictures of a folder become numbers: outlines, or shades.  "
+            "[default: hog]",
+        ),
+    ]
 
 
 def alpha_option(command: Command) -> Command:

@@ -16,8 +16,9 @@ from crlm.cli.common import (
     Session,
     alpha_option,
     count,
-    debug_option,
+    json_option,
     number,
+    remark,
     say,
     say_json,
     without_option,
@@ -50,8 +51,7 @@ _EIGHTHS = " ▁▂▃▄▅▆▇█"
 @alpha_option
 @rows_options
 @click.option("--strict", is_flag=True, help="Exit with 4 when the evidence is weak.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@debug_option
+@json_option
 @click.pass_obj
 def sigma(
     session: Session, /, data: Path, alpha: float | None, strict: bool, as_json: bool, **how: Any
@@ -70,7 +70,7 @@ def sigma(
         width = shutil.get_terminal_size().columns
         for line in [rows.head, "", *picture(estimate, width), "", *verdict(estimate, alpha)]:
             say(line)
-        say(f"Next:  {shlex.join(['crlm', *next_line(estimate, session.argv)])}", err=True)
+        remark(f"Next:  {shlex.join(['crlm', *next_line(estimate, session.argv)])}")
     return NO_CLUSTER if strict and estimate.evidence == "weak" else 0
 
 

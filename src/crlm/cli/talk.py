@@ -9,10 +9,30 @@ import sys
 import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
 import click
+
+
+@dataclass
+class Style:
+    """How this call of the program talks: what the options that all commands have say."""
+
+    quiet: bool = False
+    verbose: bool = False
+    color: bool | None = None  # None: on a terminal
+    progress: bool = True
+    threads: int | None = None
+
+    def reset(self) -> None:
+        """Back to the defaults, for another call in the same process."""
+        vars(self).update(vars(Style()))
+
+
+STYLE = Style()
+_COLORS = {"error": "red", "warning": "yellow", "note": "cyan"}
 
 # For streams that know no Greek
 _PLAIN = str.maketrans(
@@ -35,12 +55,34 @@ _PLAIN = str.maketrans(
 
 def say(text: str = "", *, err: bool = False) -> None:
     """Print a line: data to stdout, talk (`err`) to stderr."""
+    text = speakable(text, err=err)
     try:
-        click.echo(speakable(text, err=err), err=err)
+        click.echo(_colored(text) if err else text, err=err, color=err and is_colored())
     except OSError:
         if not err:
             raise
         _abandon(sys.stderr)  # nobody listens, and that is no reason to fail
+
+
+def remark(text: str) -> None:
+    """Say on stderr what is no warning, unless it is to be quiet."""
+    if not STYLE.quiet:
+        say(text, err=True)
+
+
+def is_colored() -> bool:
+    """Whether stderr gets colour: as asked, else on a terminal without NO_COLOR."""
+    if STYLE.color is not None:
+        return STYLE.color
+    return sys.stderr.isatty() and not os.environ.get("NO_COLOR")
+
+
+def _colored(text: str) -> str:
+    """First word in its colour, when it says what kind of line this is."""
+    word, colon, rest = text.partition(":")
+    if not colon or word not in _COLORS or not is_colored():
+        return text
+    return click.style(f"{word}:", fg=_COLORS[word], bold=True) + rest
 
 
 def speakable(text: str, *, err: bool = False) -> str:

@@ -29,12 +29,14 @@ from crlm.record.archive import (
     DamagedError,
     has_document,
     read_archive,
+    read_document,
     unusable,
     write_archive,
 )
 from crlm.record.content import Model, parts, restore
-from crlm.record.source import Source, Transform, restored_source, source_parts
-from crlm.tables import Table, check_writable, write_together
+from crlm.record.source import Source, restored_source, source_parts
+from crlm.scaling import Scaling
+from crlm.tables import Table, check_writable, row_blocks, write_together
 
 if TYPE_CHECKING:
     from crlm.estimator import CRLM
@@ -42,8 +44,9 @@ if TYPE_CHECKING:
 __all__ = [
     "SUFFIX",
     "Data",
+    "Scaling",
     "Source",
-    "Transform",
+    "describe",
     "fingerprint",
     "is_model",
     "load",
@@ -126,10 +129,23 @@ def load(cls: type[Model], path: str | os.PathLike[str]) -> Model:
         if document.get("fingerprint") != fingerprint(model):
             raise DamagedError("its fingerprint is not that of its rows")
         found = restored_source(document, arrays, path)
-        model._origin = found, _restored_settings(document.get("settings"))
+        model._origin = found, _restored_settings(document)
     except DamagedError as error:
         raise unusable(path, error) from error
     return model
+
+
+def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Document of a model: parameters, settings, versions, where the rows are; no arrays.
+
+    Raises
+    ------
+    InputError
+        As for :func:`load`.
+    """
+    path = Path(path)
+    _check_file(path)
+    return read_document(path)
 
 
 def is_model(path: Path) -> bool:
@@ -166,7 +182,10 @@ def _check_file(path: Path) -> None:
 
 
 def with_source(model: Model, found: Source | None, chosen: dict[str, Any] | None = None) -> Model:
-    """Note in a model where its rows came from, and with which settings it was made."""
+    """Note in a model where its rows came from, and with which settings it was made.
+
+    `chosen` has the tables "values" and "origins": what each setting was, and where it came from.
+    """
     model._origin = found, chosen
     return model
 
@@ -184,7 +203,7 @@ def settings(model: CRLM) -> dict[str, Any] | None:
 def prepare(model: CRLM, X: NDArray[Any]) -> NDArray[Any]:
     """Rows as they are in a file, made ready for `predict` as the fitted ones were."""
     found = source(model)
-    return X if found is None else found.transform(X)
+    return X if found is None else found.transform.apply(X)
 
 
 def open_data(model: CRLM, path: str | os.PathLike[str] | None = None) -> Data:
@@ -211,29 +230,55 @@ def open_data(model: CRLM, path: str | os.PathLike[str] | None = None) -> Data:
     if path is not None:
         found = found.at(path)
     table = found.read()
-    X = found.points(table)
-    check_rows(model, X, found)
-    return Data(X, found.row_numbers(), table)
+    check_rows(model, table, found)
+    return Data(found.points(table), found.row_numbers(), table)
 
 
-def check_rows(model: CRLM, X: NDArray[Any], found: Source) -> None:
-    """Refuse rows that are not those of the fit, naming the first."""
-    marks = row_marks(check_points(X, model._metric))
-    if X.shape != (model.certificate_.n, model.certificate_.d):
-        shape = f"{X.shape[0]:,} × {X.shape[1]:,}"
-        msg = f"{found.name} is {shape}, but the model was fitted to other rows. Fit again."
+def check_rows(model: CRLM, table: Table, found: Source) -> None:
+    """Refuse a table whose rows are not those of the fit, naming the first; block by block."""
+    if table.X.shape[1] != model.n_features_in_:
+        msg = (
+            f"{found.name} has {table.X.shape[1]:,} columns, but the model was fitted to "
+            f"{model.n_features_in_:,}. Fit again, or give the file as it was."
+        )
         raise InputError(msg)
-    changed = np.flatnonzero(marks != model.certificate_.marks)
+    changed = _changed_rows(model, table, found)
     if len(changed):
-        first = int(found.row_numbers()[changed[0]])
         msg = (
             f"{found.name} was changed since the model was fitted: {len(changed):,} of "
-            f"{len(X):,} rows differ (first: {first}). Fit again, or give the file as it was."
+            f"{model.certificate_.n:,} rows differ (first: {changed[0]}). Fit again, or give the "
+            f"file as it was."
         )
         raise InputError(msg)
 
 
-def _restored_settings(record: object) -> dict[str, Any] | None:
-    if record is not None and not isinstance(record, dict):
+def _changed_rows(model: CRLM, table: Table, found: Source) -> NDArray[np.int64]:
+    """Row numbers of what was fitted and is not the same now."""
+    marks, done, changed = model.certificate_.marks, 0, []
+    for start, block in row_blocks(table.X):
+        rows = np.arange(len(block)) if found.rows is None else _within(found.rows, start, block)
+        points = block[rows]
+        same = np.isfinite(points).all(axis=1)
+        if same.all() and len(points):
+            ready = check_points(found.transform.apply(points), model._metric)
+            same = row_marks(ready) == marks[done : done + len(rows)]
+        done += len(rows)
+        changed.append(start + rows[~same])
+    return np.concatenate(changed)
+
+
+def _within(rows: NDArray[np.int64], start: int, block: NDArray[Any]) -> NDArray[np.int64]:
+    """Those of some ascending row numbers that lie in a block, counted from its start."""
+    first, last = np.searchsorted(rows, [start, start + len(block)])
+    return rows[first:last] - start
+
+
+def _restored_settings(document: dict[str, Any]) -> dict[str, Any] | None:
+    """Settings of the command, once they and the versions are known to be what they should."""
+    found = document.get("settings")
+    tables = [document.get("libraries")]
+    if found is not None:
+        tables += [found.get("values"), found.get("origins")] if isinstance(found, dict) else [None]
+    if not all(isinstance(table, dict) for table in tables):
         raise DamagedError("its settings are no settings")
-    return record
+    return found

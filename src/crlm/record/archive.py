@@ -13,6 +13,8 @@ import math
 import tokenize
 import warnings
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -55,30 +57,40 @@ def read_archive(path: Path) -> tuple[dict[str, Any], Arrays]:
     InputError
         The file is missing, damaged, of a newer format, or no model at all.
     """
-    try:
-        with zipfile.ZipFile(path) as archive:
-            members = _checked_members(archive, path.stat().st_size)
-            document = _read_document(archive)
-            arrays = {
-                name.removesuffix(".npy"): _read_array(archive, name)
-                for name in members
-                if name != DOCUMENT
-            }
+    with _opened(path) as (archive, names):
+        document = _read_document(archive)
+        arrays = {
+            name.removesuffix(".npy"): _read_array(archive, name)
+            for name in names
+            if name != DOCUMENT
+        }
         signed = document.pop("digest", None)
         if signed != digest(document, arrays):
             raise DamagedError("its content was changed after it was written")
+    return document, arrays
+
+
+def read_document(path: Path) -> dict[str, Any]:
+    """Document alone, which is quick however large the arrays are; raises as `read_archive`."""
+    with _opened(path) as (archive, _):
+        return _read_document(archive)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[tuple[zipfile.ZipFile, list[str]]]:
+    """Archive and names of its members; whatever is wrong with it becomes a sentence."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            yield archive, _checked_members(archive, path.stat().st_size)
+    except InputError:
+        raise
     except DamagedError as error:
         raise unusable(path, error) from error
-    except ZIP_ERRORS as error:
-        if isinstance(error, InputError):
-            raise
-        raise unusable(path, "it is cut short or altered") from error
-    except NotImplementedError as error:  # zip features that no model has
+    except (*ZIP_ERRORS, NotImplementedError) as error:  # the last: zip features no model has
         raise unusable(path, "it is cut short or altered") from error
     except OSError as error:
         msg = f"cannot read {path}: {error.strerror or 'it is cut short or altered'}."
         raise InputError(msg) from error
-    return document, arrays
 
 
 def unusable(path: Path, why: object) -> InputError:

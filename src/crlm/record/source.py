@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,67 +15,8 @@ from numpy.typing import NDArray
 from crlm.errors import InputError
 from crlm.record.archive import Arrays, DamagedError
 from crlm.record.content import whole
-from crlm.tables import Table, read_table, row_blocks
-
-
-class Transform(NamedTuple):
-    """What was done to the rows of a file before they were fitted.
-
-    Attributes
-    ----------
-    shift, scale : ndarray of shape (d,) or None
-        Of each column: taken from it, then divided by (``--standardize``).
-    normalize : bool
-        Whether each row was then divided by its length.
-    """
-
-    shift: NDArray[np.float64] | None = None
-    scale: NDArray[np.float64] | None = None
-    normalize: bool = False
-
-    @property
-    def is_nothing(self) -> bool:
-        """Whether rows stay as they are."""
-        return self.shift is None and not self.normalize
-
-    @property
-    def names(self) -> list[str]:
-        """Flags that ask for it."""
-        return [
-            *(["standardize"] if self.shift is not None else []),
-            *(["normalize"] if self.normalize else []),
-        ]
-
-    def __call__(self, X: NDArray[Any]) -> NDArray[Any]:
-        """Rows as the model wants them; float32 stays float32."""
-        if self.is_nothing:
-            return X
-        small = X.dtype.itemsize <= (4 if X.dtype.kind == "f" else 2)
-        points = X.astype(np.float64)
-        if self.shift is not None and self.scale is not None:
-            points = (points - self.shift) / self.scale
-        if self.normalize:
-            lengths = np.sqrt(np.square(points).sum(axis=1, keepdims=True))
-            points /= np.where(lengths > 0.0, lengths, 1.0)
-        return points.astype(np.float32) if small else points
-
-    @classmethod
-    def learn(
-        cls, X: NDArray[Any], *, standardize: bool = False, normalize: bool = False
-    ) -> Transform:
-        """Columns to mean 0 and standard deviation 1; a constant one is only shifted."""
-        if not standardize:
-            return cls(normalize=normalize)
-        shift, scale = _moments(X)
-        return cls(shift, np.where(scale > 0.0, scale, 1.0), normalize)
-
-
-def _moments(X: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Mean and standard deviation of each column, block by block."""
-    total = sum(block.sum(axis=0, dtype=np.float64) for _, block in row_blocks(X))
-    shift: NDArray[np.float64] = np.asarray(total) / len(X)
-    sq = sum(np.square(block - shift).sum(axis=0) for _, block in row_blocks(X))
-    return shift, np.sqrt(np.asarray(sq) / len(X))
+from crlm.scaling import Scaling
+from crlm.tables import Table, read_table, row_blocks, take_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,8 +35,10 @@ class Source:
         Row numbers in the file of what was fitted, ascending; None for all of them.
     n_dropped : int
         Rows left out because they cannot be used.
-    transform : Transform
+    transform : Scaling
         What was done to the rows.
+    names : list of str or None
+        Names of the columns that were read, when the file has names.
     """
 
     path: Path | None
@@ -103,7 +46,8 @@ class Source:
     reading: dict[str, Any] = field(default_factory=dict)
     rows: NDArray[np.int64] | None = None
     n_dropped: int = 0
-    transform: Transform = field(default_factory=Transform)
+    transform: Scaling = field(default_factory=Scaling)
+    names: list[str] | None = None
 
     @property
     def name(self) -> str:
@@ -143,12 +87,12 @@ class Source:
 
     def points(self, table: Table) -> NDArray[Any]:
         """What was fitted."""
-        return self.transform(table.X if self.rows is None else table.X[self.rows])
+        return self.transform.apply(table.X if self.rows is None else take_rows(table.X, self.rows))
 
     def blocks(self, table: Table) -> Iterator[tuple[int, NDArray[Any]]]:
         """Every row of the file as the model wants it, in blocks, each with its first number."""
         for start, block in row_blocks(table.X):
-            yield start, self.transform(block)
+            yield start, self.transform.apply(block)
 
 
 def _read_again(path: Path, reading: dict[str, Any]) -> Table:
@@ -174,12 +118,19 @@ def source_parts(found: Source | None, model_path: Path) -> tuple[dict[str, Any]
     record = {
         "path": None if found.path is None else _relative(found.path, model_path),
         "n_rows": found.n_rows,
-        "reading": found.reading,
+        "reading": _moved(found.reading, lambda path: _relative(Path(path), model_path)),
         "n_dropped": found.n_dropped,
         "normalize": found.transform.normalize,
+        "names": found.names,
     }
     arrays = {"rows": found.rows, "shift": found.transform.shift, "scale": found.transform.scale}
     return record, {f"source.{name}": a for name, a in arrays.items() if a is not None}
+
+
+def _moved(reading: dict[str, Any], move: Callable[[str], str]) -> dict[str, Any]:
+    """The same, with another way to the file beside the data."""
+    meta = reading.get("meta")
+    return reading if meta is None else {**reading, "meta": move(str(meta))}
 
 
 def _relative(path: Path, model_path: Path) -> str:
@@ -200,6 +151,7 @@ def restored_source(document: dict[str, Any], arrays: Arrays, path: Path) -> Sou
             isinstance(reading, dict)
             and (where is None or (isinstance(where, str) and "\0" not in where))
             and isinstance(record["normalize"], bool)
+            and _are_names(record["names"])
             and (shift is None) == (scale is None)
             and (scale is None or bool((scale > 0.0).all()))
             and _are_rows(rows, whole(document, "n"), n_rows)
@@ -211,10 +163,17 @@ def restored_source(document: dict[str, Any], arrays: Arrays, path: Path) -> Sou
     return Source(
         path=None if where is None else path.parent / where,
         n_rows=n_rows,
-        reading=reading,
+        reading=_moved(reading, lambda way: str(path.parent / way)),
         rows=rows,
         n_dropped=whole(record, "n_dropped"),
-        transform=Transform(shift, scale, record["normalize"]),
+        transform=Scaling(shift, scale, record["normalize"]),
+        names=record["names"],
+    )
+
+
+def _are_names(names: object) -> bool:
+    return names is None or (
+        isinstance(names, list) and all(isinstance(name, str) for name in names)
     )
 
 

@@ -2,20 +2,36 @@
 
 from __future__ import annotations
 
+import lzma
 import math
+import struct
 import tokenize
 import zipfile
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, Literal, NamedTuple, cast
 
 import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from crlm.errors import InputError
-from crlm.tables.common import Table, listed, numbered, pick_columns, without_bool
+from crlm.errors import CRLMError, InputError
+from crlm.tables.common import (
+    Table,
+    Wanted,
+    listed,
+    numbered,
+    one_line,
+    pick_columns,
+    without_bool,
+)
+from crlm.tables.kept import Kept
+from crlm.tables.limits import check_declared
+
+MAPPED_FROM = 2**24  # bytes of an array in an archive from which it is mapped, not read
 
 HEADER_READERS: dict[tuple[int, int], Callable[[IO[bytes]], tuple[Any, ...]]] = {
     (1, 0): npy.read_array_header_1_0,
@@ -23,7 +39,11 @@ HEADER_READERS: dict[tuple[int, int], Callable[[IO[bytes]], tuple[Any, ...]]] = 
 }
 
 # Everything that zipfile and what lies under it raise for damaged or locked archives
-ZIP_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, RuntimeError)
+ZIP_ERRORS = (
+    *(zipfile.BadZipFile, zlib.error, EOFError, ValueError, RuntimeError, LookupError),
+    *(NotImplementedError, struct.error, OverflowError, TypeError, SyntaxError),
+    lzma.LZMAError,
+)
 
 
 class Header(NamedTuple):
@@ -33,33 +53,39 @@ class Header(NamedTuple):
     dtype: np.dtype[Any]
 
 
-def read_npy(path: Path, columns: Sequence[str] | None) -> Table:
+def read_npy(path: Path, wanted: Wanted) -> Table:
     """Matrix of a .npy file as a read-only memory map."""
+    if wanted.vector is not None:
+        msg = (
+            f"--vector {wanted.vector} names a column, but {path.name} is one array. Leave it out."
+        )
+        raise InputError(msg)
     with path.open("rb") as file:
         header = _read_header(file, path.stat().st_size, path.name)
     _check_matrix(path.name, header)
     X = np.load(path, mmap_mode="r", allow_pickle=False)
-    return Table(_taken(X, columns, path.name), None, path.name)
+    return Table(_taken(X, wanted.columns, path.name), None, path.name)
 
 
-def read_npz(path: Path, columns: Sequence[str] | None, key: str | None = None) -> Table:
-    """Matrix of that name in a .npz file, or its only one."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            headers = _read_headers(archive, path.name)
-            key = _only_matrix(headers, path.name) if key is None else key
-            if key not in headers:
-                msg = f"{path.name} has no array {key!r}. It holds: {_described(headers)}."
-                raise InputError(msg)
-            _check_matrix(f"{path.name}[{key}]", headers[key])
-            with archive.open(f"{key}.npy") as member:
-                X = npy.read_array(member, allow_pickle=False)
-    except InputError:  # a ValueError too, but one that is already in words
-        raise
-    except ZIP_ERRORS as error:
-        msg = f"{path.name} is not a readable .npz file ({error})."
-        raise InputError(msg) from error
-    return Table(_taken(X, columns, path.name), None, path.name)
+def read_npz(path: Path, wanted: Wanted) -> Table:
+    """Matrix of that name in a .npz file, or its only one; lists as long as it are kept."""
+    key = wanted.key if wanted.key is not None else wanted.vector
+    with _open_zip(path) as archive:
+        headers = _read_headers(archive, path.name)
+        key = only_matrix(headers, path.name) if key is None else key
+        if key not in headers:
+            msg = f"{path.name} has no array {key!r}. It holds: {described(headers)}."
+            raise InputError(msg)
+        _check_matrix(f"{path.name}[{key}]", headers[key])
+        X = _read_member(archive, path, key)
+    n = len(X)
+    lists = [
+        name
+        for name, (shape, dtype) in headers.items()
+        if shape == (n,) and name != key and dtype.kind in "USbiuf"
+    ]
+    kept = Kept(lists, partial(_read_list, path))
+    return Table(_taken(X, wanted.columns, path.name), None, path.name, kept=kept)
 
 
 def _taken(X: NDArray[Any], columns: Sequence[str] | None, source: str) -> NDArray[Any]:
@@ -67,6 +93,60 @@ def _taken(X: NDArray[Any], columns: Sequence[str] | None, source: str) -> NDArr
     if columns is None:
         return X
     return X[:, pick_columns(columns, numbered(X.shape[1]), source)]
+
+
+# Members of an archive
+
+
+@contextmanager
+def _open_zip(path: Path) -> Iterator[zipfile.ZipFile]:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            yield archive
+    except CRLMError:  # some are a ValueError too, but already in words
+        raise
+    except ZIP_ERRORS as error:
+        msg = f"{path.name} is not a readable .npz file ({one_line(error)})."
+        raise InputError(msg) from error
+
+
+def _read_member(archive: zipfile.ZipFile, path: Path, key: str) -> NDArray[Any]:
+    """Array of that name: mapped where it lies in the file, or read if it is packed or small.
+
+    Either way its checksum is compared, which a .npy file has not.
+    """
+    info = archive.getinfo(f"{key}.npy")
+    packed = info.compress_type != zipfile.ZIP_STORED
+    if packed or info.file_size < MAPPED_FROM:
+        check_declared(info.file_size, info.compress_size, f"{path.name}[{key}]")
+        with archive.open(info) as member:
+            array: NDArray[Any] = npy.read_array(member, allow_pickle=False)
+            member.read()  # at its end the checksum is compared
+        return array
+    with archive.open(info) as member:
+        while member.read(2**20):
+            pass
+    return _mapped(path, info)
+
+
+def _mapped(path: Path, info: zipfile.ZipInfo) -> NDArray[Any]:
+    """Array that is stored as it is, as a memory map of its part of the file."""
+    with path.open("rb") as file:
+        file.seek(info.header_offset)
+        local = file.read(30)  # the local header: its last two numbers are lengths
+        name, extra = struct.unpack("<HH", local[26:30])
+        file.seek(info.header_offset + 30 + name + extra)
+        shape, fortran, dtype = HEADER_READERS[npy.read_magic(file)](file)
+        order: Literal["F", "C"] = "F" if fortran else "C"
+        return np.memmap(path, dtype, "r", file.tell(), shape, order)
+
+
+def _read_list(path: Path, name: str) -> list[Any]:
+    with _open_zip(path) as archive:
+        values = _read_member(archive, path, name)
+    if values.dtype.kind == "S":
+        return [value.decode("utf-8", "replace") for value in values.tolist()]
+    return list(values.tolist())
 
 
 # Headers
@@ -79,7 +159,8 @@ def _read_header(file: IO[bytes], size: int, what: str) -> Header:
     ask for terabytes.
     """
     try:
-        shape, _, dtype = HEADER_READERS[npy.read_magic(file)](file)
+        capped = cast("IO[bytes]", _Capped(file, size))
+        shape, _, dtype = HEADER_READERS[npy.read_magic(capped)](capped)
     except (ValueError, KeyError, TypeError, SyntaxError, tokenize.TokenError) as error:
         msg = f"{what} is not a readable .npy array (damaged, or another format renamed)."
         raise InputError(msg) from error
@@ -97,6 +178,16 @@ def _read_header(file: IO[bytes], size: int, what: str) -> Header:
     return Header(shape, dtype)
 
 
+class _Capped:
+    """A file of which no more is asked for than there is; Python allocates what it is asked for."""
+
+    def __init__(self, file: IO[bytes], size: int) -> None:
+        self.file, self.size = file, size
+
+    def read(self, n: int) -> bytes:
+        return self.file.read(min(n, self.size))
+
+
 def _read_headers(archive: zipfile.ZipFile, source: str) -> dict[str, Header]:
     headers = {}
     for info in archive.infolist():
@@ -107,7 +198,8 @@ def _read_headers(archive: zipfile.ZipFile, source: str) -> dict[str, Header]:
     return headers
 
 
-def _only_matrix(headers: dict[str, Header], source: str) -> str:
+def only_matrix(headers: dict[str, Header], source: str) -> str:
+    """Name of the only 2-D array of numbers."""
     matrices = {
         name: h for name, h in headers.items() if len(h.shape) == 2 and not _dtype_problem(h.dtype)
     }
@@ -115,15 +207,16 @@ def _only_matrix(headers: dict[str, Header], source: str) -> str:
         return next(iter(matrices))
     if matrices:
         msg = (
-            f"{source} has {len(matrices)} matrices. Candidates: {_described(matrices)}. "
+            f"{source} has {len(matrices)} matrices. Candidates: {described(matrices)}. "
             f"Use --key {next(iter(matrices))}"
         )
     else:
-        msg = f"{source} has no 2-D array of numbers. It holds: {_described(headers) or 'nothing'}."
+        msg = f"{source} has no 2-D array of numbers. It holds: {described(headers) or 'nothing'}."
     raise InputError(msg)
 
 
-def _described(headers: dict[str, Header]) -> str:
+def described(headers: dict[str, Header]) -> str:
+    """Names and shapes, for messages."""
     return listed(f"{name} {h.shape}" for name, h in headers.items())
 
 
@@ -131,10 +224,14 @@ def _described(headers: dict[str, Header]) -> str:
 
 
 def _check_matrix(what: str, header: Header) -> None:
-    problem = _dtype_problem(header.dtype) or _shape_problem(header.shape)
-    if problem:
+    if problem := problem_of(header):
         msg = f"{what} {problem}."
         raise InputError(msg)
+
+
+def problem_of(header: Header) -> str | None:
+    """What keeps an array from being a matrix of numbers, in words that follow its name."""
+    return _dtype_problem(header.dtype) or _shape_problem(header.shape)
 
 
 def _dtype_problem(dtype: np.dtype[Any]) -> str | None:

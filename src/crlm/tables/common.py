@@ -6,13 +6,15 @@ import difflib
 import shlex
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crlm.errors import CRLMWarning, InputError
+from crlm.tables.kept import NOTHING, Kept
 
 # What row numbers are called, in small letters; "Unnamed: 0" is pandas' own index read back.
 ROW_NUMBER_NAMES = {
@@ -49,11 +51,11 @@ class Table(NamedTuple):
         Name of the column whose vectors are the rows, when they come from one.
     notes : tuple of str
         What was chosen for the user and is worth saying.
-    ids, images, texts : list of str or None
-        What each row is called, the path of its picture, and its words, when the file has them;
-        one for each of the n rows. A path that is not absolute starts at the folder of the file.
-    meta : dict of list or None
-        Other columns, by name; n entries each.
+    kept : mapping of str to list
+        Columns that are no coordinates, such as names and paths, one value a row; each is read
+        when it is first asked for.
+    roles : mapping of str to str
+        Which column of `kept` is the "id", the "image" or the "text" of a row.
     """
 
     X: NDArray[Any]
@@ -61,16 +63,53 @@ class Table(NamedTuple):
     source: str
     vector: str | None = None
     notes: tuple[str, ...] = ()
-    ids: list[str] | None = None
-    images: list[str] | None = None
-    texts: list[str] | None = None
-    meta: dict[str, list[Any]] | None = None
+    kept: Kept = NOTHING
+    roles: Mapping[str, str] = {}
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What to read of a file.
+
+    Attributes
+    ----------
+    columns : sequence of str or None
+        Coordinates, by name or number.
+    key : str or None
+        Array of a .npz or .h5 file.
+    header : bool or None
+        Whether the first line of a text file names its columns.
+    vector : str or None
+        The one column that holds vectors.
+    roles : mapping of str to str
+        Columns that are no coordinates: the "id", "image" and "text" of a row.
+    descriptor : str or None
+        How the pictures of a folder become vectors.
+    """
+
+    columns: Sequence[str] | None = None
+    key: str | None = None
+    header: bool | None = None
+    vector: str | None = None
+    roles: Mapping[str, str] = field(default_factory=dict)
+    descriptor: str | None = None
+
+    @property
+    def aside(self) -> set[str]:
+        """Names of columns that are no coordinates."""
+        return set(self.roles.values())
 
 
 def listed(words: Iterable[str], limit: int = 8) -> str:
     """Words joined by commas, cut after `limit`."""
     words = list(words)
     return ", ".join(words[:limit]) + (", ..." if len(words) > limit else "")
+
+
+def one_line(error: BaseException) -> str:
+    """First line of what a library says about a damaged file, not too long."""
+    said = str(error).splitlines() or [type(error).__name__]
+    return said[0][:160]
 
 
 def numbered(n: int) -> list[str]:
@@ -209,6 +248,15 @@ def _runs(names: Sequence[str], places: Sequence[int]) -> str:
         else:
             runs.append([names[j]])
     return ",".join(f"{run[0]}:{run[-1]}" if len(run) > 2 else ",".join(run) for run in runs)
+
+
+def only_column(name: str, names: Sequence[str], source: str) -> int:
+    """Position of the one column of this name or number.
+
+    >>> only_column("y", ["x", "y"], "rows.csv")
+    1
+    """
+    return _place(name, names, source)
 
 
 # Columns that are not what they seem

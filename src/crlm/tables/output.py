@@ -6,6 +6,7 @@ import errno
 import importlib.util
 import os
 import secrets
+import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -15,8 +16,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from crlm.errors import CRLMError, DiskFullError, MissingExtraError, OutputError
+from crlm.tables.arrow import import_pyarrow
 from crlm.tables.common import listed
-from crlm.tables.parquet import import_pyarrow
+
+_PARTS: set[Path] = set()  # not ready yet
 
 
 def write_labels(path: str | os.PathLike[str], labels: ArrayLike, *, force: bool = False) -> None:
@@ -87,13 +90,33 @@ def _problem(path: Path, force: bool, formats: Sequence[str]) -> str | None:
 def replacing(path: Path) -> Iterator[IO[bytes]]:
     """Open a file that takes the place of `path` only when all of it has been written."""
     target = path.resolve()  # through a symbolic link, so that the link stays
-    partial = target.with_name(f".crlm-{secrets.token_hex(6)}.part")
-    try:
+    with _partial(path, target) as partial:
         # "x+" rather than "x": for a write-only file NumPy bypasses Python's write() and then
         # a full disk is an error without its number.
         with partial.open("x+b") as file:
             yield file
         partial.replace(target)
+
+
+@contextmanager
+def replacing_folder(path: Path) -> Iterator[Path]:
+    """Make a folder that takes the place of `path` only when all of it has been written."""
+    target = path.resolve()
+    with _partial(path, target) as partial, _partial(path, target) as old:
+        partial.mkdir()
+        yield partial
+        if target.exists():
+            target.replace(old)
+        partial.replace(target)
+
+
+@contextmanager
+def _partial(path: Path, target: Path) -> Iterator[Path]:
+    """Name for what is not ready yet, beside `target`; nothing of that name is left behind."""
+    partial = target.with_name(f".crlm-{secrets.token_hex(6)}.part")
+    _PARTS.add(partial)
+    try:
+        yield partial
     except CRLMError:  # of another file, and already in words
         raise
     except OSError as error:
@@ -109,7 +132,20 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
         msg = f"cannot write {path}: {error.strerror or error}"
         raise OutputError(msg) from error
     finally:
-        partial.unlink(missing_ok=True)
+        _remove(partial)
+
+
+def sweep() -> None:
+    """Remove what a signal at the worst moment has left."""
+    for partial in list(_PARTS):
+        _remove(partial)
+
+
+def _remove(partial: Path) -> None:
+    if partial.is_dir():
+        shutil.rmtree(partial, ignore_errors=True)
+    partial.unlink(missing_ok=True)
+    _PARTS.discard(partial)
 
 
 def write_labels_csv(file: IO[bytes], labels: NDArray[np.int64]) -> None:

@@ -1,0 +1,140 @@
+"""What is said about each row, written block by block: for fit, predict and export."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from crlm import CRLM
+    from crlm.assign import Assigned
+    from crlm.scaling import Scaling
+    from crlm.tables import Block, Table
+
+STDOUT = Path("-")
+Job = tuple[Path, Callable[[IO[bytes]], None]]
+Progress = Callable[[int, int], object] | None
+
+
+class Described:
+    """Every row of a table with its label, distance, p-value and posterior, in blocks.
+
+    Parameters
+    ----------
+    model, table : CRLM, Table
+    scaling : Scaling or None
+        What is done to rows of the table before the model sees them.
+    valid : ndarray of bool or None
+        Rows that can be used; the others are background.
+    """
+
+    def __init__(
+        self,
+        model: CRLM,
+        table: Table,
+        scaling: Scaling | None,
+        valid: NDArray[np.bool_] | None = None,
+        *,
+        progress: Progress = None,
+    ) -> None:
+        self._model, self._table, self._scaling = model, table, scaling
+        self._valid, self._progress = valid, progress
+        self.counts: NDArray[np.int64] | None = None  # background first, once all were seen
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the table."""
+        return len(self._table.X)
+
+    def blocks(self) -> Iterator[Block]:
+        """Columns row, id if there is one, label, distance, p_value, posterior."""
+        import numpy as np
+
+        from crlm.assign import assign
+
+        counts = self._nothing()
+        for start, good, X in self._transformed():
+            found = assign(self._model, X)
+            found = found if good is None else _spread(found, good)
+            stop = start + len(found.label)
+            counts += np.bincount(found.label + 1, minlength=len(counts))
+            yield {"row": np.arange(start, stop), **self._names(start, stop), **found._asdict()}
+            self._tell(stop)
+        self.counts = counts
+
+    def count(self) -> NDArray[np.int64]:
+        """Rows in the background and in each cluster; looks at all of them if none has yet."""
+        import numpy as np
+
+        if self.counts is None:
+            counts = self._nothing()
+            for start, good, X in self._transformed():
+                if len(X):
+                    counts += np.bincount(self._model.predict(X) + 1, minlength=len(counts))
+                counts[0] += 0 if good is None else int((~good).sum())
+                self._tell(start + (len(X) if good is None else len(good)))
+            self.counts = counts
+        return self.counts
+
+    def jobs(self, paths: Sequence[Path]) -> list[Job]:
+        """What writes each file, in the format that its suffix says."""
+        from crlm.tables import row_job
+
+        return [(path, row_job(path, self.blocks, self.n_rows)) for path in paths]
+
+    def to_stdout(self) -> None:
+        """Write csv to the standard output."""
+        from crlm.tables import write_csv
+
+        sys.stdout.flush()
+        write_csv(sys.stdout.buffer, self.blocks(), self.n_rows)
+        sys.stdout.buffer.flush()
+
+    def _transformed(self) -> Iterator[tuple[int, NDArray[np.bool_] | None, NDArray[Any]]]:
+        """First row of each block, which of its rows can be used, and those."""
+        from crlm.tables import row_blocks
+
+        for start, block in row_blocks(self._table.X):
+            good = None if self._valid is None else self._valid[start : start + len(block)]
+            X = block if good is None else block[good]
+            X = X if self._scaling is None else self._scaling.apply(X)
+            yield start, good, X
+
+    def _names(self, start: int, stop: int) -> dict[str, Any]:
+        ids = column_of(self._table, "id")
+        return {} if ids is None else {"id": ids[start:stop]}
+
+    def _nothing(self) -> NDArray[np.int64]:
+        import numpy as np
+
+        return np.zeros(self._model.n_clusters_ + 1, dtype=np.int64)
+
+    def _tell(self, done: int) -> None:
+        if self._progress is not None:
+            self._progress(done, self.n_rows)
+
+
+def column_of(table: Table, role: str) -> list[Any] | None:
+    """Column with the id, the image or the text of each row, if there is one."""
+    name = table.roles.get(role)
+    return None if name is None else table.kept[name]
+
+
+def _spread(found: Assigned, good: NDArray[np.bool_]) -> Assigned:
+    """Give rows that were left out the label of the background, and no numbers."""
+    import numpy as np
+
+    from crlm.labels import BACKGROUND
+
+    full = {
+        name: np.full(len(good), BACKGROUND if name == "label" else np.nan, dtype=values.dtype)
+        for name, values in found._asdict().items()
+    }
+    for name, values in found._asdict().items():
+        full[name][good] = values
+    return type(found)(**full)

@@ -1,0 +1,91 @@
+"""Columns brought to one spread, rows to unit length, and the same done again to other rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+DOMINATES = 0.99  # of the squared distances from one column
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """What was done to the rows before their distances were measured.
+
+    Attributes
+    ----------
+    shift, scale : ndarray of shape (d,) or None
+        Taken from each column, and what it was divided by; None when columns were left alone.
+    normalize : bool
+        Whether each row was then divided by its length.
+    """
+
+    shift: Floats | None = None
+    scale: Floats | None = None
+    normalize: bool = False
+
+    @property
+    def names(self) -> list[str]:
+        """Flags that ask for it, in the order in which it is done."""
+        standardize = ["standardize"] if self.shift is not None else []
+        return [*standardize, *(["normalize"] if self.normalize else [])]
+
+    def apply(self, X: NDArray[Any]) -> NDArray[Any]:
+        """Do it to rows; float32 stays float32."""
+        if self.shift is not None and self.scale is not None:
+            kind = X.dtype if X.dtype.kind == "f" else np.dtype(np.float64)
+            X = ((X - self.shift) / self.scale).astype(kind, copy=False)
+        if self.normalize:
+            lengths = np.linalg.norm(X.astype(np.float64, copy=False), axis=1, keepdims=True)
+            X = (X / np.where(lengths > 0, lengths, 1.0)).astype(
+                X.dtype if X.dtype.kind == "f" else np.float64, copy=False
+            )
+        return X
+
+
+def standardizing(X: NDArray[Any], *, normalize: bool = False) -> Scaling:
+    """Scaling that brings every column to mean 0 and standard deviation 1.
+
+    A column that is the same in every row stays so, at 0.
+
+    >>> standardizing(np.array([[1.0, 5.0], [3.0, 5.0]])).apply(np.array([[2.0, 6.0]]))
+    array([[0., 1.]])
+    """
+    mean, deviation = _moments(X)
+    return Scaling(mean, np.where(deviation > 0, deviation, 1.0), normalize)
+
+
+def dominating_column(X: NDArray[Any]) -> tuple[int, float, Floats] | None:
+    """The column that makes nearly all of the squared distances, its share, and all spans.
+
+    Seen on at most some 10,000 rows, evenly spread. None when there is no such column.
+
+    >>> dominating_column(np.array([[0.0, 0.0], [1.0, 9000.0], [0.0, 100.0]]))[0]
+    1
+    """
+    some = np.asarray(X[:: max(1, len(X) // 10_000)], dtype=np.float64)
+    with np.errstate(over="ignore"):
+        spans = np.ptp(some, axis=0)
+    if (spans > 0).sum() < 2 or not np.isfinite(spans.max()):
+        return None
+    variance = np.square((some / spans.max()).std(axis=0))  # scaled, or a square may overflow
+    j = int(variance.argmax())
+    share = float(variance[j] / variance.sum())
+    return (j, share, spans) if share >= DOMINATES else None
+
+
+def _moments(X: NDArray[Any]) -> tuple[Floats, Floats]:
+    """Mean and standard deviation of each column, block by block, in two passes."""
+    n = len(X)
+    blocks = [slice(start, start + 4096) for start in range(0, n, 4096)]
+    total = sum(np.asarray(X[b], dtype=np.float64).sum(axis=0) for b in blocks)
+    mean = np.asarray(total / n)
+    squares = sum(np.square(np.asarray(X[b], dtype=np.float64) - mean).sum(axis=0) for b in blocks)
+    deviation = np.sqrt(np.asarray(squares / n))
+    # What is left of a constant column is rounding, and would become noise of unit spread.
+    return mean, np.where(deviation > 1e-12 * np.abs(mean), deviation, 0.0)
