@@ -86,8 +86,11 @@ def by_the_server(n, folder):
         base = f"http://127.0.0.1:{explorer.port}"
         with httpx.Client(base_url=base, headers=headers, timeout=600) as web:
             for words in ("first", "again"):
+                began = time.process_time()
                 times = [asked(web, float(stops[i])) for i in order]
                 told(f"by the server, n = {n:,}, {words}", times)
+                busy = 1e3 * (time.process_time() - began) / len(times)
+                print(f"  processor time, both sides, mean {busy:,.0f} ms")
     print(f"  {session.engine.pairs.n_pairs:,} pairs on the server")
 
 
