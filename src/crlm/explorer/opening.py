@@ -42,11 +42,11 @@ def explore_rows(
 
 
 def explore_model(
-    model: CRLM, X: Any, known: dict[str, Any], sample_weight: Any, **where: Any
+    model: CRLM, X: Any, known: dict[str, Any], sample_weight: Any, *, browser: bool, **where: Any
 ) -> Explorer:
     """Explore a model of which the rows are given, or known from its file."""
     from crlm import record
-    from crlm.explorer.serve import make, start_folder
+    from crlm.explorer.serve import in_a_notebook, make, start_folder
 
     if X is None:
         data = record.open_data(model)
@@ -56,7 +56,10 @@ def explore_model(
     else:
         subject = subject_of_rows("X", len(X), **known)
     session = explore_rows(model, X, subject, start_folder(), sample_weight=sample_weight)
-    return make(session, **where).start()
+    explorer = make(session, **where).start()
+    if browser and not in_a_notebook():
+        explorer.open()
+    return explorer
 
 
 def subject_of_rows(name: str, n: int, **known: Any) -> Subject:
