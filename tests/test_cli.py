@@ -856,7 +856,7 @@ def test_interrupt_while_the_program_is_imported_shows_no_traceback():
 
 
 def test_interrupt_before_the_command_runs_shows_no_traceback(run, monkeypatch):
-    def interrupt():
+    def interrupt(session):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(cli, "terminable", interrupt)
@@ -905,11 +905,14 @@ def test_signal_during_a_fit_leaves_no_partial_file(folder, signum, code, words)
 
 
 def test_handlers_and_warning_filters_are_given_back(run):
-    before = signal.getsignal(signal.SIGTERM), list(warnings.filters), warnings.showwarning
+    def state():
+        handlers = [signal.getsignal(signum) for signum in (signal.SIGINT, signal.SIGTERM)]
+        return handlers, list(warnings.filters), warnings.showwarning
+
+    before = state()
     run("fit", "toy.npy", "-q")
     run("fit", "tyo.npy")
-    after = signal.getsignal(signal.SIGTERM), list(warnings.filters), warnings.showwarning
-    assert after == before
+    assert state() == before
 
 
 # sample, info, demo

@@ -25,7 +25,10 @@ def test_every_command_in_the_readme_exists():
     from crlm.cli import main
 
     commands = set(re.findall(r"^crlm (\w+)", "\n".join(blocks("")), re.M))
-    assert commands == {"fit", "sigma", "sample", "info", "check", "bench", "demo", "report"}
+    assert commands == {
+        *("fit", "sigma", "explore", "sample", "info", "check", "bench", "demo", "embed"),
+        "report",
+    }
     for command in commands:
         assert main([command, "--help"]) == 0
 

@@ -125,7 +125,7 @@ def test_vectors_are_written_with_paths_that_fit_keeps(run, folder, flags, d):
     assert "Next:  crlm fit photos.npz" in err
     table = read_table("photos.npz")
     assert table.X.shape == (7, d)
-    assert table.roles == {"image": "paths"}
+    assert table.roles == {"id": "paths", "image": "paths"}
     assert table.kept["paths"] == [f"photos/{name}" for name in GOOD]
     assert image_paths(table, folder) == [folder / "photos" / name for name in GOOD]
     assert sorted(path.name for path in folder.iterdir()) == ["net.onnx", "photos", "photos.npz"]

@@ -320,3 +320,18 @@ def test_it_says_when_a_search_failed(browser, tmp_path):
         with Visit(browser, explorer.url) as (page, _):
             page.wait_for_selector("#loading:not([hidden])")
             assert "too little memory" in page.text_content("#loading")
+
+
+def test_a_notebook_shows_it_without_a_server(browser, points):
+    explorer, X = points
+    frame = explorer._repr_html_()
+    with Visit(browser, "about:blank") as (page, log):
+        page.set_content(frame)
+        inner = next(child for child in page.frames if child != page.main_frame)
+        inner.wait_for_selector("tr[data-label='2']")
+        fitted = CRLM().fit(X)
+        assert inner.evaluate("Array.from(crlm.labels())") == fitted.labels_.tolist()
+        inner.locator("[role=slider]").press("Home")
+        assert "0 clusters" in inner.text_content("#status")
+        assert log.requests == ["about:srcdoc"] or log.requests == []
+        assert log.errors == []

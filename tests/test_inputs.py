@@ -454,8 +454,11 @@ def test_folder_of_pictures_is_fitted_with_an_honest_word(run, shelf):
 def test_info_names_what_lies_beside(run):
     np.savez("x.npz", X=X, paths=NAMES, size=np.arange(N))
     _, out, _ = run("info", "x.npz")
-    assert "beside   paths (image), size" in out
-    assert json.loads(run("info", "x.npz", "--json")[1])["roles"] == {"image": "paths"}
+    assert "beside   paths (id, image), size" in out
+    assert json.loads(run("info", "x.npz", "--json")[1])["roles"] == {
+        "id": "paths",
+        "image": "paths",
+    }
 
 
 def test_no_single_vector_column_on_the_command_line(run):

@@ -142,11 +142,14 @@ def test_unfitted_model_cannot_be_saved():
 # The rows
 
 
+SETTINGS = {"values": {"alpha": 0.01}, "origins": {}}
+
+
 def fitted_from_file(toy, **how):
     """Model with its source, as the command line makes it."""
     np.save("toy.npy", toy)
     source = Source(Path("toy.npy"), len(toy), **how)
-    return record.with_source(CRLM(5.0).fit(source.points(source.read())), source, {"threads": 1})
+    return record.with_source(CRLM(5.0).fit(source.points(source.read())), source, SETTINGS)
 
 
 @pytest.mark.parametrize(
@@ -170,7 +173,7 @@ def test_rows_are_found_again_wherever_model_and_data_are_moved(toy, how):
     assert np.array_equal(again.predict(X), again.labels_)
     assert rows.tolist() == how.get("rows", np.arange(len(toy))).tolist()
     assert again.certificate_.verify(X)
-    assert record.settings(again) == {"threads": 1}
+    assert record.settings(again) == SETTINGS
     assert record.source(again).n_dropped == how.get("n_dropped", 0)
     assert np.array_equal(record.prepare(again, toy[rows]), X)
 

@@ -390,7 +390,8 @@ class CRLM(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             Where to listen; the next port is taken when this one is. Other hosts than this
             machine's loopback let other machines in, if they know the token.
         browser : bool
-            Whether to open the page; its address is in the result.
+            Whether to open the page; its address is in the result. A notebook shows a smaller
+            one instead, inside the cell and without a server.
 
         Returns
         -------
@@ -400,10 +401,7 @@ class CRLM(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         from crlm.explorer.opening import explore_model
 
         known = {"images": images, "texts": texts, "ids": ids, "meta": meta}
-        explorer = explore_model(self, X, known, sample_weight, host=host, port=port)
-        if browser:
-            explorer.open()
-        return explorer
+        return explore_model(self, X, known, sample_weight, browser=browser, host=host, port=port)
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         settings: str = super().__repr__(N_CHAR_MAX)

@@ -12,7 +12,6 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import ndimage, signal
 from threadpoolctl import threadpool_limits
 
 from crlm.search import Floats, Weights
@@ -160,6 +159,8 @@ def _histogram(
 
 def _peaks(ordered: NDArray[np.float64], d: int) -> list[int]:
     """Bins at which the smoothed histogram has a clear maximum, ascending."""
+    from scipy import ndimage, signal  # here, because other fits have no use for them
+
     # A cluster's peak is 1 / sqrt(2 d) wide in log distance; smooth by a quarter of that.
     # Smoothing averages about 2 sqrt(pi) width bins, and calms their noise as much.
     width = max(0.5, 0.25 * _BINS_PER_OCTAVE / math.log(2.0) / math.sqrt(2.0 * d))

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from crlm.search import Floats, Weights
 from crlm.search.distance import sq_distances_of_pairs
@@ -26,6 +26,12 @@ _BLOCK = 512
 # where a row stands, does not tell in the result.
 _QUANTUM = 2.0**-30
 _CLOSE = 1e-10  # below this share of the norms a product has lost too many digits
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    """Matrix libraries in this process; looking for them takes as long as a small product."""
+    return ThreadpoolController()
 
 
 @dataclass(frozen=True)
@@ -102,7 +108,7 @@ class References:
             return self._logs(np.square(self.points - A).sum(axis=1)[None])
         out = np.empty((len(A), len(self.points)))
         sq_norm = np.square(self.points).sum(axis=1)
-        with threadpool_limits(limits=1, user_api="blas"):
+        with _libraries().limit(limits=1, user_api="blas"):
             for start in range(0, len(A), _BLOCK):
                 part = slice(start, start + _BLOCK)
                 scale = np.square(A[part]).sum(axis=1)[:, None] + sq_norm

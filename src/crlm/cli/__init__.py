@@ -97,7 +97,7 @@ def main(argv: list[str] | None = None) -> int:
     STYLE.reset()
     try:
         open_streams()
-        with plain_warnings(session), terminable():
+        with plain_warnings(session), terminable(session):
             code = root.main(session.argv, prog_name="crlm", standalone_mode=False, obj=session)
     except SystemExit as stop:
         code = stop.code
@@ -106,4 +106,6 @@ def main(argv: list[str] | None = None) -> int:
         code = INTERRUPTED
     except Exception as error:  # noqa: BLE001 - the last line: a sentence, not a traceback
         code = report_error(error, session)
+    if session.stopped is not None:
+        return session.stopped
     return code if isinstance(code, int) else 0

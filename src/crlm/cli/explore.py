@@ -17,7 +17,7 @@ from crlm.cli.common import (
     say,
     without_option,
 )
-from crlm.cli.reading import read_rows, rows_options
+from crlm.cli.reading import ROW_FLAGS, TABLE_FLAGS, read_rows, rows_options
 
 if TYPE_CHECKING:
     from crlm.explorer.session import Session as Exploration
@@ -122,14 +122,16 @@ def open_file(data: Path, session: Session, flags: dict[str, Any]) -> Exploratio
 
     if record.is_model(data):
         return open_model(data, flags)
-    how = ("key", "columns", "header", "metric", "drop_invalid")
-    rows = read_rows(data, **{name: flags[name] for name in how})
+    how = {name: flags[name] for name in ("metric", *TABLE_FLAGS, *ROW_FLAGS) if name in flags}
+    rows = read_rows(data, **how)
     import numpy as np
 
-    n = len(rows.table.X)
-    numbers = np.arange(n) if rows.valid is None else np.flatnonzero(rows.valid)
+    numbers = np.arange(len(rows.table.X)) if rows.numbers is None else rows.numbers
     command = [str(data), *_reading_words(session.argv, data)]
-    subject = subject_of_table(rows.table, numbers, data.parent, command)
+    folder = data if data.is_dir() else data.parent
+    subject = subject_of_table(
+        rows.table, numbers, folder, command, is_sample=rows.sampled is not None
+    )
     with rows.named_in_errors():
         return explore_rows(
             unfitted(flags), rows.X, subject, start_folder(), read_only=flags["read_only"]
@@ -146,7 +148,9 @@ def open_model(path: Path, flags: dict[str, Any]) -> Exploration:
     data = record.open_data(model)
     found = record.source(model)
     where = None if found is None else found.path
-    subject = subject_of_model(data, where, () if where is None else (str(where),))
+    words = () if where is None else (str(where),)
+    sampled = found is not None and found.n_rows - found.n_dropped > len(data.X)
+    subject = subject_of_model(data, where, words, is_sample=sampled)
     return explore_rows(
         model,
         data.X,

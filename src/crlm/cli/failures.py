@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import re
 import signal
+import sys
 import threading
 import traceback
 import warnings
@@ -112,17 +113,36 @@ def plain_warnings(session: Session) -> Iterator[None]:
 
 
 @contextmanager
-def terminable() -> Iterator[None]:
-    """Let SIGTERM unwind the stack, so that half-written files are removed."""
+def terminable(session: Session) -> Iterator[None]:
+    """Let SIGINT and SIGTERM unwind the stack, so that half-written files are removed.
+
+    Once only: a second signal must not interrupt the clearing up. Code that swallows the
+    exception (there is some in libraries) cannot hide it, because the session remembers.
+    """
 
     def stop(signum: int, frame: FrameType | None) -> None:
+        for each in before:
+            signal.signal(each, signal.SIG_IGN)
+        session.stopped = TERMINATED if signum == signal.SIGTERM else INTERRUPTED
+        if signum == signal.SIGINT:
+            raise KeyboardInterrupt
         raise SystemExit(TERMINATED)
 
-    if threading.current_thread() is not threading.main_thread():
-        yield  # only the main thread may set a handler
-        return
-    before = signal.signal(signal.SIGTERM, stop)
+    before: dict[signal.Signals, Any] = {}
+    if threading.current_thread() is threading.main_thread():  # no other may set a handler
+        for signum in (signal.SIGINT, signal.SIGTERM):
+            if signal.getsignal(signum) is not signal.SIG_IGN:  # as under nohup
+                before[signum] = signal.signal(signum, stop)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        _sweep()
+        for signum, handler in before.items():
+            signal.signal(signum, handler)
+
+
+def _sweep() -> None:
+    """Remove what a signal at the worst moment has left, if anything was written at all."""
+    output = sys.modules.get("crlm.tables.output")
+    if output is not None:
+        output.sweep()

@@ -118,8 +118,10 @@ def lines(facts: dict[str, Any]) -> list[str]:
         found.append(f"vectors  of column {facts['vector']}")
     if facts["kept"]:
         names = facts["kept"][:MAX_NAMES]
-        roles = {name: role for role, name in facts["roles"].items()}
-        said = [f"{name} ({roles[name]})" if name in roles else name for name in names]
+        roles = sorted(facts["roles"].items())
+        said = [
+            with_roles(name, [role for role, column in roles if column == name]) for name in names
+        ]
         left = len(facts["kept"]) - len(names)
         found.append(f"beside   {', '.join(said)}" + (f", ... and {left:,} more" if left else ""))
     found.append(f"range    {number(facts['min'])} to {number(facts['max'])}")
@@ -130,6 +132,15 @@ def lines(facts: dict[str, Any]) -> list[str]:
     else:
         found.append("invalid  no row with NaN or inf")
     return found
+
+
+def with_roles(name: str, roles: list[str]) -> str:
+    """Name of a column and what it is to a row.
+
+    >>> with_roles("path", ["id", "image"]), with_roles("size", [])
+    ('path (id, image)', 'size')
+    """
+    return f"{name} ({', '.join(roles)})" if roles else name
 
 
 def size_in_words(n_bytes: int) -> str:

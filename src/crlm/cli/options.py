@@ -17,10 +17,11 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 @dataclass
 class Session:
-    """One call of the program: its arguments, and whether to show tracebacks."""
+    """One call of the program: its arguments, whether to show tracebacks, how it was stopped."""
 
     argv: list[str]
     debug: bool = False
+    stopped: int | None = None  # the exit code of a signal
 
 
 class FilePath(click.Path):

@@ -100,8 +100,10 @@ class Rows:
     @property
     def X(self) -> NDArray[Any]:
         """The rows to find clusters among."""
+        from crlm.tables import take_rows
+
         rows = self.numbers
-        X = self.table.X if rows is None else self.table.X[rows]
+        X = self.table.X if rows is None else take_rows(self.table.X, rows)
         return X if self.scaling is None else self.scaling.apply(X)
 
     def blocks(self) -> Iterator[tuple[int, NDArray[Any]]]:

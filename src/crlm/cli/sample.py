@@ -15,9 +15,12 @@ from crlm.cli.common import (
     check_outputs,
     comma_floats,
     count,
+    force_option,
     free_name,
+    json_option,
     refuse_same_name,
     remark,
+    say_json,
 )
 
 if TYPE_CHECKING:
@@ -104,8 +107,9 @@ _DEFAULT = SampleOptions()
     type=FilePath(),
     help="Also write the true labels, -1 for background: .csv, .npy or .parquet.",
 )
-@click.option("--force", is_flag=True, help="Replace files that exist.")
-def sample(out: Path, labels: Path | None, force: bool, **flags: Any) -> int:
+@force_option
+@json_option
+def sample(out: Path, labels: Path | None, force: bool, as_json: bool, **flags: Any) -> int:
     """Draw clusters in a uniform background and write them to OUT.
 
     OUT is .npy, .csv or .parquet (the points), or .npz (X the points, y the true labels).
@@ -122,11 +126,21 @@ def sample(out: Path, labels: Path | None, force: bool, **flags: Any) -> int:
     if labels:
         jobs.append((labels, label_writer(labels, y, force=force)))
     write_together(jobs)
-    written = f"{out}, {labels}" if labels else str(out)
-    n, d = X.shape
-    remark(f"Wrote {written}: {n:,} × {d:,}, {count(int((y >= 0).sum()), 'row')} in clusters")
-    remark(f"Next:  crlm fit {shlex.quote(str(out))} -o {free_name('labels.csv')}")
+    tell([path for path, _ in jobs], X, y, as_json=as_json)
     return 0
+
+
+def tell(files: list[Path], X: NDArray[np.float64], y: NDArray[np.int64], *, as_json: bool) -> None:
+    """Say what was written."""
+    n, d = X.shape
+    sizes = [int((y == j).sum()) for j in range(int(y.max(initial=-1)) + 1)]
+    if as_json:
+        record = {"files": [str(path) for path in files], "n": n, "d": d, "sizes": sizes}
+        say_json({"schema": "crlm.sample/1", **record})
+        return
+    written, out = ", ".join(map(str, files)), files[0]
+    remark(f"Wrote {written}: {n:,} × {d:,}, {count(sum(sizes), 'row')} in clusters")
+    remark(f"Next:  crlm fit {shlex.quote(str(out))} -o {free_name('labels.csv')}")
 
 
 def draw(options: SampleOptions) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

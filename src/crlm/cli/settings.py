@@ -8,7 +8,6 @@ them by itself.
 from __future__ import annotations
 
 import difflib
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -39,8 +38,6 @@ def equip(command: click.Command) -> click.Command:
     """Give a command the common options, and each option its variable."""
     names = {param.name for param in command.params}
     command.params += [option for option in _common() if option.name not in names]
-    # First of all, because it says what the others are when they are not given.
-    command.params.sort(key=lambda param: param.name != "config")
     if "debug" not in names:
         debug_option(command)
     for param in command.params:
@@ -95,7 +92,7 @@ def _common() -> list[click.Option]:
             is_flag=True,
             expose_value=False,
             callback=_style("quiet"),
-            help="Say nothing on stderr but warnings and errors.",
+            help="Only warnings and errors on stderr, and no table.",
         ),
         click.Option(
             ["-v", "--verbose"],
@@ -172,6 +169,8 @@ def _read_config(ctx: click.Context, param: click.Parameter, value: Path | None)
 
 
 def _settings_of(path: Path) -> dict[str, Any]:
+    import tomllib
+
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -199,9 +198,10 @@ def _check_names(given: dict[str, Any], verbs: dict[str, click.Command], path: P
     every = set().union(*known.values())
     for name, setting in list(given.items()):
         if isinstance(setting, dict):
+            _check_name(name, set(known), f"{path}: there is no command")
             given[name] = {_as_option(inner): value for inner, value in setting.items()}
             for inner in given[name]:
-                _check_name(inner, known.get(name, set()), f"{path}: {name} has no setting")
+                _check_name(inner, known[name], f"{path}: {name} has no setting")
         else:
             _check_name(name, every, f"{path}: no command has a setting")
 

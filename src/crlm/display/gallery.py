@@ -93,8 +93,9 @@ class GalleryDisplay:
     def plot(self, ax: Any = None, *, columns: int = 12) -> Self:
         """Draw on `ax`, or on a new figure: several clusters as lines, one in so many columns."""
         size = (0.62 * (3 * self._width + 2), 0.7 * max(1, len(self.picks)) + 0.8)
-        how = {"figsize": size, "layout": "constrained"} if len(self.picks) != 1 else {}
-        ax = axes("GalleryDisplay.plot", ax, **how)
+        if len(self.picks) == 1:
+            size = (10.0, 7.6)
+        ax = axes("GalleryDisplay.plot", ax, figsize=size, layout="constrained")
         if len(self.picks) == 1:
             self._one(ax, columns)
         else:

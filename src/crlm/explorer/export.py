@@ -71,7 +71,12 @@ def write(
 
 
 def whole_file(subject: Subject, labels: NDArray[np.int64]) -> NDArray[np.int64]:
-    """A label for each row of the file; those that were left out are background."""
+    """A label for each row of the file; those that cannot be used are background.
+
+    Of a sample there are only labels for the sample.
+    """
+    if subject.is_sample:
+        return labels
     out = np.full(subject.n_file, BACKGROUND, dtype=np.int64)
     out[subject.file_rows] = labels
     return out
@@ -109,7 +114,7 @@ def cluster_names(answer: Answer, notes: Notes) -> dict[int, str]:
 
 
 def _with_left_out(table: dict[str, list[Any]], subject: Subject) -> dict[str, list[Any]]:
-    if subject.n == subject.n_file:
+    if subject.n == subject.n_file or subject.is_sample:
         return table
     left = np.setdiff1d(np.arange(subject.n_file), subject.file_rows)
     blank = {"row": None, "label": BACKGROUND, "edited": BACKGROUND}
@@ -130,7 +135,7 @@ def _csv(file: IO[bytes], table: dict[str, list[Any]]) -> None:
 
 
 def _parquet(file: IO[bytes], table: dict[str, list[Any]]) -> None:
-    from crlm.tables.parquet import import_pyarrow
+    from crlm.tables.arrow import import_pyarrow
 
     pa = import_pyarrow("writing parquet")
     pa.parquet.write_table(pa.table(table), file)

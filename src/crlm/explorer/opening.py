@@ -42,11 +42,11 @@ def explore_rows(
 
 
 def explore_model(
-    model: CRLM, X: Any, known: dict[str, Any], sample_weight: Any, **where: Any
+    model: CRLM, X: Any, known: dict[str, Any], sample_weight: Any, *, browser: bool, **where: Any
 ) -> Explorer:
     """Explore a model of which the rows are given, or known from its file."""
     from crlm import record
-    from crlm.explorer.serve import make, start_folder
+    from crlm.explorer.serve import in_a_notebook, make, start_folder
 
     if X is None:
         data = record.open_data(model)
@@ -56,7 +56,10 @@ def explore_model(
     else:
         subject = subject_of_rows("X", len(X), **known)
     session = explore_rows(model, X, subject, start_folder(), sample_weight=sample_weight)
-    return make(session, **where).start()
+    explorer = make(session, **where).start()
+    if browser and not in_a_notebook():
+        explorer.open()
+    return explorer
 
 
 def subject_of_rows(name: str, n: int, **known: Any) -> Subject:
@@ -65,19 +68,34 @@ def subject_of_rows(name: str, n: int, **known: Any) -> Subject:
 
 
 def subject_of_table(
-    table: Table, rows: Any, folder: Path, command: Sequence[str], **known: Any
+    table: Table,
+    rows: Any,
+    folder: Path,
+    command: Sequence[str],
+    *,
+    is_sample: bool = False,
+    **known: Any,
 ) -> Subject:
     """Rows of a file; what is given beside it comes before what is in it."""
-    n = len(rows)
+    from crlm.tables import image_paths
+
+    images = image_paths(table, folder)
+    others = [name for name in table.kept if name not in table.roles.values()]
     own = {
-        "ids": _taken(table.ids, rows),
-        "texts": _taken(table.texts, rows),
-        "images": _placed(_taken(table.images, rows), folder),
-        "meta": {name: _taken(values, rows) for name, values in (table.meta or {}).items()},
+        "ids": _taken(_role(table, "id"), rows),
+        "texts": _taken(_role(table, "text"), rows),
+        "images": _taken(images, rows),
+        "meta": {name: _taken(table.kept[name], rows) for name in others},
     }
-    given = {name: value for name, value in checked(known, n).items() if value is not None}
+    given = {name: value for name, value in checked(known, len(rows)).items() if value is not None}
     return Subject(
-        table.source, n, np.asarray(rows), len(table.X), **{**own, **given}, command=tuple(command)
+        table.source,
+        len(rows),
+        np.asarray(rows),
+        len(table.X),
+        **{**own, **given},
+        command=tuple(command),
+        is_sample=is_sample,
     )
 
 
@@ -85,7 +103,7 @@ def subject_of_model(
     data: Data, path: Path | None, command: Sequence[str], **known: Any
 ) -> Subject:
     """Rows that a saved model was fitted to."""
-    folder = Path() if path is None else path.parent
+    folder = Path() if path is None else path if path.is_dir() else path.parent
     return subject_of_table(data.table, data.rows, folder, command, **known)
 
 
@@ -120,6 +138,6 @@ def _taken(values: Any, rows: Any) -> list[Any] | None:
     return None if values is None else [values[row] for row in rows.tolist()]
 
 
-def _placed(images: list[Any] | None, folder: Path) -> list[Any] | None:
-    """Paths of pictures, from where the program runs."""
-    return None if images is None else [folder / str(image) for image in images]
+def _role(table: Table, role: str) -> Sequence[Any] | None:
+    """The column that is the name or the words of a row."""
+    return table.kept[table.roles[role]] if role in table.roles else None

@@ -50,6 +50,7 @@ class Session:
         self._round = 0  # of filling; a new one makes the last stale
         self._lock = threading.Lock()
         self._cancelled = threading.Event()
+        self._decided = threading.Event()
         self._views: dict[str, Any] = {}
         self._asked: dict[str, int] = {}  # latest question of each page
 
@@ -103,6 +104,11 @@ class Session:
         except SupersededError:
             return
 
+    def wait(self) -> bool:
+        """Wait until it is known whether questions can be answered, and say so."""
+        self._decided.wait()
+        return self.is_ready
+
     def refill(self, settings: Settings) -> None:
         """Start filling anew, in the background."""
         threading.Thread(target=self.fill, args=(settings,), daemon=True).start()
@@ -122,6 +128,8 @@ class Session:
 
     def _enter(self, phase: dict[str, Any]) -> None:
         self.phase = {"done": 0, "total": 0, **phase}
+        if phase["phase"] != "loading":
+            self._decided.set()
         self.tell("phase", self.phase)
 
     def _step(self, i: int, answer: Answer) -> dict[str, Any]:
@@ -185,7 +193,7 @@ class Session:
             "start": settings_record(engine.start),
             "suggested": engine.suggested,
             "estimate": estimate._asdict(),
-            "plateau": self._plateau(),
+            "plateau": self.plateau,
             "stops": engine.stops,
             "limit": engine.high,
             "G": engine.task.G,
@@ -236,7 +244,9 @@ class Session:
             "maxDrawn": MAX_DRAWN,
         }
 
-    def _plateau(self) -> list[float] | None:
+    @property
+    def plateau(self) -> list[float] | None:
+        """Bandwidths that serve as well as the suggested one."""
         low, high = self.engine.estimate.plateau
         scale = self.engine.suggested / self.engine.estimate.suggested
         return None if np.isnan(low) else [low * scale, high * scale]

@@ -52,6 +52,7 @@ class Subject:
     images: Sequence[Any] | None = None
     meta: dict[str, Sequence[Any]] = field(default_factory=dict)
     command: tuple[str, ...] = ()
+    is_sample: bool = False  # whether rows of the file were left out by chance
 
     def __post_init__(self) -> None:
         aligned = {"ids": self.ids, "texts": self.texts, "images": self.images, **self.meta}

@@ -87,7 +87,7 @@ const KEYS = [
   ["← →, Page Up, Page Down, Home, End", "move σ, when its marker has the focus"],
   ["s", "focus the marker of σ"],
   ["1 … 9, 0", "choose cluster 1 … 9, 0"],
-  ["g", "go to the members"],
+  ["g", "go to the members; arrows go from one to the next"],
   ["/", "find a row"],
   ["Shift + drag", "lasso on the map; wheel or + and − zoom"],
   ["Ctrl + Z", "undo"],

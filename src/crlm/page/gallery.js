@@ -53,6 +53,18 @@ export function makeGallery(root, { load, thumb, onHover = () => {}, onPick = ()
     if (Math.max(right, below) < 300 && Math.min(right, below) < 300) more();
   });
 
+  // One stop of the Tab key; arrows go from row to row.
+  tiles.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
+    const by = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    const all = [...tiles.querySelectorAll(".tile")];
+    const next = by && all[all.indexOf(document.activeElement) + by];
+    if (!next) return;
+    for (const one of all) one.tabIndex = one === next ? 0 : -1;
+    next.focus();
+    event.preventDefault();
+    if (next === all.at(-1)) more();
+  });
+
   async function show(/** @type {string} */ next) {
     order = next;
     for (const tab of tabs) tab.setAttribute("aria-pressed", String(tab.dataset.order === order));
@@ -80,6 +92,8 @@ export function makeGallery(root, { load, thumb, onHover = () => {}, onPick = ()
     const made = page.items.map((item) => tile(item, thumb(item.row), onHover, onPick));
     if (fresh) tiles.replaceChildren(...made);
     else tiles.append(...made);
+    const first = tiles.querySelector(".tile");
+    if (fresh && first) first.tabIndex = 0;
     offset += page.items.length;
     total = page.items.length ? page.total : offset;
     note.textContent = total === 0 ? "No such rows." : "";
@@ -106,7 +120,7 @@ function tile(item, address, onHover, onPick) {
   const picture = address ? image(address, title) : words(item);
   const button = h(
     "button",
-    { type: "button", class: address ? "tile is-image" : "tile", title: item.text ?? title },
+    { type: "button", tabindex: -1, class: address ? "tile is-image" : "tile", title: item.text ?? title },
     picture,
     h("span", { class: "tile-foot", title: far && "distance from the centre, in radii" }, h("span", { class: "tile-title", text: title }), h("span", { text: far })),
   );

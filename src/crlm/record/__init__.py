@@ -129,7 +129,7 @@ def load(cls: type[Model], path: str | os.PathLike[str]) -> Model:
         if document.get("fingerprint") != fingerprint(model):
             raise DamagedError("its fingerprint is not that of its rows")
         found = restored_source(document, arrays, path)
-        model._origin = found, _restored_settings(document.get("settings"))
+        model._origin = found, _restored_settings(document)
     except DamagedError as error:
         raise unusable(path, error) from error
     return model
@@ -182,7 +182,10 @@ def _check_file(path: Path) -> None:
 
 
 def with_source(model: Model, found: Source | None, chosen: dict[str, Any] | None = None) -> Model:
-    """Note in a model where its rows came from, and with which settings it was made."""
+    """Note in a model where its rows came from, and with which settings it was made.
+
+    `chosen` has the tables "values" and "origins": what each setting was, and where it came from.
+    """
     model._origin = found, chosen
     return model
 
@@ -270,7 +273,12 @@ def _within(rows: NDArray[np.int64], start: int, block: NDArray[Any]) -> NDArray
     return rows[first:last] - start
 
 
-def _restored_settings(record: object) -> dict[str, Any] | None:
-    if record is not None and not isinstance(record, dict):
+def _restored_settings(document: dict[str, Any]) -> dict[str, Any] | None:
+    """Settings of the command, once they and the versions are known to be what they should."""
+    found = document.get("settings")
+    tables = [document.get("libraries")]
+    if found is not None:
+        tables += [found.get("values"), found.get("origins")] if isinstance(found, dict) else [None]
+    if not all(isinstance(table, dict) for table in tables):
         raise DamagedError("its settings are no settings")
-    return record
+    return found

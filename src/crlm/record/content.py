@@ -160,7 +160,8 @@ def restore(cls: type[Model], document: dict[str, Any], arrays: Arrays) -> Model
 def _restored(cls: type[Model], document: dict[str, Any], arrays: Arrays) -> Model:
     n, d, k = (whole(document, name) for name in ("n", "d", "k"))
     check_arrays(arrays, n, d, k, estimated=document["estimate"] is not None)
-    model = cls(**_checked_parameters(document["parameters"]))
+    known = set(cls._get_param_names()) - {"progress"}
+    model = cls(**_checked_parameters(document["parameters"], known))
     fitted = document["fitted"]
     model.n_features_in_ = d
     model.n_clusters_ = k
@@ -181,7 +182,8 @@ def _restored(cls: type[Model], document: dict[str, Any], arrays: Arrays) -> Mod
     model.n_duplicates_ = whole(fitted, "n_duplicates")
     names = document["feature_names"]
     if names is not None:
-        if len(names) != d or not all(isinstance(name, str) for name in names):
+        good = isinstance(names, list) and all(isinstance(name, str) for name in names)
+        if not good or len(names) != d:
             raise DamagedError("it does not name every column")
         model.feature_names_in_ = np.array(names, dtype=object)
     model.sigma_estimate_ = _restored_estimate(document["estimate"], arrays)
@@ -190,15 +192,16 @@ def _restored(cls: type[Model], document: dict[str, Any], arrays: Arrays) -> Mod
     return model
 
 
-def _checked_parameters(values: dict[str, Any]) -> dict[str, Any]:
-    checks.check_sigma_max(values["sigma_max"])
-    checks.check_max_clusters(values["max_clusters"])
-    checks.check_min_cluster_size(values["min_cluster_size"])
-    checks.check_alpha(values["alpha"])
-    checks.check_G(values["G"])
-    checks.check_metric(values["metric"])
-    checks.check_memory_limit(values["memory_limit"])
-    checks.check_n_jobs(values["n_jobs"])
+def _checked_parameters(values: dict[str, Any], known: set[str]) -> dict[str, Any]:
+    """Parameters of the estimator, those that have a check checked; newer ones have a default."""
+    unknown = sorted(set(values) - known)
+    if unknown:
+        msg = f"this crlm knows no parameter {unknown[0][:40]!r}; a newer one may"
+        raise DamagedError(msg)
+    for name, value in values.items():
+        check = getattr(checks, f"check_{name}", None)
+        if check is not None:
+            check(value)
     return values
 
 

@@ -16,7 +16,7 @@ from crlm.errors import InputError
 from crlm.record.archive import Arrays, DamagedError
 from crlm.record.content import whole
 from crlm.scaling import Scaling
-from crlm.tables import Table, read_table, row_blocks
+from crlm.tables import Table, read_table, row_blocks, take_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +87,7 @@ class Source:
 
     def points(self, table: Table) -> NDArray[Any]:
         """What was fitted."""
-        return self.transform.apply(table.X if self.rows is None else table.X[self.rows])
+        return self.transform.apply(table.X if self.rows is None else take_rows(table.X, self.rows))
 
     def blocks(self, table: Table) -> Iterator[tuple[int, NDArray[Any]]]:
         """Every row of the file as the model wants it, in blocks, each with its first number."""

@@ -67,6 +67,7 @@ __all__ = [
     "row_blocks",
     "row_job",
     "sweep",
+    "take_rows",
     "warn_of_failures",
     "write_csv",
     "write_labels",
@@ -77,6 +78,7 @@ __all__ = [
 ]
 
 BLOCK_BYTES = 2**24  # of a memory-mapped file looked at in one go
+_TAKE = 1024  # rows anywhere in one
 
 READERS: dict[str, Callable[[Path, Wanted], Table]] = {
     ".npy": read_npy,
@@ -239,11 +241,25 @@ def row_blocks(X: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any]]]:
     counted as memory in the end.
     """
     rows = max(1, BLOCK_BYTES // (X.shape[1] * X.itemsize))
-    pages = getattr(X, "_mmap", None)
     for start in range(0, len(X), rows):
         yield start, X[start : start + rows]
-        if pages is not None and hasattr(mmap, "MADV_DONTNEED"):
-            pages.madvise(mmap.MADV_DONTNEED)
+        _give_back(X)
+
+
+def take_rows(X: NDArray[Any], rows: NDArray[np.int64]) -> NDArray[Any]:
+    """Some rows, copied; for a memory map a few at a time, since each brings its neighbours."""
+    taken = np.empty((len(rows), X.shape[1]), dtype=X.dtype)
+    for start in range(0, len(rows), _TAKE):
+        part = slice(start, start + _TAKE)
+        taken[part] = X[rows[part]]
+        _give_back(X)
+    return taken
+
+
+def _give_back(X: NDArray[Any]) -> None:
+    pages = getattr(X, "_mmap", None)
+    if pages is not None and hasattr(mmap, "MADV_DONTNEED"):
+        pages.madvise(mmap.MADV_DONTNEED)
 
 
 def _check_file(path: Path, suffixes: Sequence[str] = tuple(READERS)) -> None:

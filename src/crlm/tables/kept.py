@@ -82,6 +82,8 @@ def find_roles(wanted: Mapping[str, str], kept: Kept, source: str) -> dict[str, 
         called = [name for name in kept if name.strip().lower() in usual]
         if role not in roles and called:
             roles[role] = called[0]
+    if "image" in roles:
+        roles.setdefault("id", roles["image"])  # a picture is known by its path
     return roles
 
 
