@@ -186,6 +186,15 @@ def test_labels_in_the_page_are_those_of_a_fit_at_every_stop(visit, toy):
         assert shown == CRLM(sigma).fit(X).labels_.tolist(), sigma
 
 
+@pytest.mark.parametrize("width", [1280, 390])
+def test_nothing_moves_under_the_pointer_while_the_marker_does(visit, width):
+    page = visit(width=width).page
+    places = page.evaluate("""() => crlm.stops.map((_, at) => {
+        crlm.look(at);
+        return document.querySelector('#hist').getBoundingClientRect().top; })""")
+    assert len(set(places)) == 1
+
+
 def test_copied_command_has_the_bandwidth_that_is_shown(visit):
     watched = visit()
     watched.context.grant_permissions(["clipboard-read", "clipboard-write"])
