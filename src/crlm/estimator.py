@@ -10,7 +10,8 @@ import os
 import warnings
 from collections.abc import Callable
 from copy import copy
-from typing import Any, Literal, Self
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,9 @@ from crlm.search import Floats, Weights, first_ball, neighbourhood
 from crlm.sigma import SigmaEstimate
 from crlm.task import Task
 from crlm.theory.plan import adaptive_G
+
+if TYPE_CHECKING:
+    from crlm.explorer.serve import Explorer
 
 
 class CRLM(ClusterMixin, BaseEstimator):  # type: ignore[misc]
@@ -309,6 +313,95 @@ class CRLM(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         from crlm import record
 
         return record.load(cls, path)
+
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        X: Any = None,
+        *,
+        images: Any = None,
+        meta: Any = None,
+        y: Any = None,
+        title: str | None = None,
+        force: bool = False,
+    ) -> Path:
+        """Write one self-contained HTML file: verdict, figures, clusters, gallery, map.
+
+        It asks for nothing from outside, can be read without JavaScript and printed, and is at
+        most 5 MB large; what does not fit is left out, and the report says so.
+
+        Parameters
+        ----------
+        path : path-like
+            Its name ends in ``.html``.
+        X : array-like or dataframe, optional
+            The data of `fit`; a model keeps no copy. Left out, they are read again from the
+            file that ``crlm fit`` noted in the model, with the pictures and words in it.
+        images : sequence of path or ndarray, optional
+            A picture for each row.
+        meta : dataframe, dict of columns, or sequence of str, optional
+            Words about each row. The first column names it; a column with few values tells
+            what each cluster mostly is.
+        y : array-like of int or str, optional
+            True labels; -1 or "background" for rows in no cluster.
+        title : str, optional
+            What the data are called; by default the name of their file.
+        force : bool, default=False
+            Replace a file that exists.
+
+        Returns
+        -------
+        path : Path
+            The file.
+        """
+        from crlm.report import write_report
+
+        check_is_fitted(self)
+        return write_report(self, path, X, images=images, meta=meta, y=y, title=title, force=force)
+
+    def explore(
+        self,
+        X: Any = None,
+        *,
+        images: Any = None,
+        texts: Any = None,
+        ids: Any = None,
+        meta: Any = None,
+        sample_weight: Any = None,
+        host: str = "127.0.0.1",
+        port: int = 5151,
+        browser: bool = True,
+    ) -> Explorer:
+        """Open a page on this machine to drag `sigma_max` and look at the clusters.
+
+        Parameters
+        ----------
+        X : array-like or dataframe, optional
+            The rows; a model that was read from a file finds its own.
+        images : sequence of paths or array of pictures, optional
+            One for each row, shown in the gallery.
+        texts, ids : sequence of str, optional
+            Words of each row, and what it is called.
+        meta : dataframe or dict of columns, optional
+            More about each row.
+        sample_weight : array-like of shape (n_samples,), optional
+            As in `fit`.
+        host, port : str, int
+            Where to listen; the next port is taken when this one is. Other hosts than this
+            machine's loopback let other machines in, if they know the token.
+        browser : bool
+            Whether to open the page; its address is in the result. A notebook shows a smaller
+            one instead, inside the cell and without a server.
+
+        Returns
+        -------
+        explorer : Explorer
+            Serves until the program ends, or ``explorer.close()``.
+        """
+        from crlm.explorer.opening import explore_model
+
+        known = {"images": images, "texts": texts, "ids": ids, "meta": meta}
+        return explore_model(self, X, known, sample_weight, browser=browser, host=host, port=port)
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         settings: str = super().__repr__(N_CHAR_MAX)

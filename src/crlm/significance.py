@@ -19,16 +19,17 @@ contrast of 2 rather than counted; ``docs/selection.md`` has the simulated rates
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields, replace
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crlm.greedy import Ball
 from crlm.growth import LARGEST, MIN_POINTS, Growth, levels
-from crlm.references import References
-from crlm.search import Floats, Weights
+from crlm.references import References, Remembered
+from crlm.search import Floats, Neighbourhood, Weights
 
 F64 = NDArray[np.float64]
 
@@ -100,6 +101,11 @@ class Background:
         best = _best(overall, references.log_r, needed)
         return cls(references, growth, overall, *best, needed)
 
+    def remembering(self) -> Background:
+        """Return the same, keeping distances once measured: for many radii."""
+        kept = {item.name: getattr(self.references, item.name) for item in fields(References)}
+        return replace(self, references=Remembered(**kept))
+
     def log_p(self, log_r: F64, m: NDArray[np.intp], log_R: float, *, severe: bool = False) -> F64:
         """Log p-values of balls with `m` points beside their centres.
 
@@ -145,15 +151,29 @@ class Judge:
         """P-value of a ball that was judged."""
         return math.exp(self._log_p[ball.center_index])
 
-    def candidates(self, rows: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Those rows whose balls may be more than chance.
+    def may_be_centers(self, near: Neighbourhood) -> Callable[[int], bool]:
+        """Function that says whether the ball of a row may be more than chance.
 
         Judged without looking for the ball: by as many points as the references inside it can
-        possibly stand for. A search that does not store its pairs is so spared most balls.
+        possibly stand for. A search that does not store its pairs is so spared most balls. Rows
+        are judged in blocks, in the order of their losses, and only when one of them comes up:
+        most members of a cluster are gone by then.
         """
-        blocks = [rows[at : at + _BLOCK] for at in range(0, len(rows), _BLOCK)]
-        none = np.zeros(0, dtype=np.intp)
-        return np.concatenate([none, *(block[self._may_pass(block)] for block in blocks)])
+        known: dict[int, bool] = {}
+        rows = np.flatnonzero(near.alone > near.L)
+        queue = iter(rows[np.argsort(near.L[rows], kind="stable")].tolist())
+        size = 4
+
+        def may(i: int) -> bool:
+            nonlocal size
+            if i not in known:
+                left = (row for row in queue if row != i and row not in known and near.alive[row])
+                block = np.array([i, *islice(left, size)], dtype=np.intp)
+                size = min(2 * size, _BLOCK - 1)
+                known.update(zip(block.tolist(), self._may_pass(block).tolist(), strict=True))
+            return known[i]
+
+        return may
 
     def _may_pass(self, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
         log_r = self._background.references.log_r_of(self._X, rows)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from typing import Literal, NamedTuple
@@ -39,11 +39,16 @@ class Task:
     memory_limit: int
     n_jobs: int
     progress: Callable[[int, int], object] | None
+    learnt: Background | None = None  # when it is known already
 
     @cached_property
     def background(self) -> Background:
         """What balls are judged against."""
-        return Background.learn(self.X, self.weights, self._level)
+        return self.learnt or Background.learn(self.X, self.weights, self._level)
+
+    def remembering(self) -> Task:
+        """Return the same task, made fast for many bandwidths."""
+        return replace(self, learnt=self.background.remembering())
 
     @property
     def _level(self) -> float:
@@ -67,15 +72,16 @@ class Task:
 
     def clusters(self, near: Neighbourhood, sigma_max: float) -> list[Judged]:
         """Clusters of Algorithm 2 that are large enough and more than chance."""
-        judge = candidates = None
+        judge = candidates = may = None
         if self.alpha is not None:
             judge = Judge(self.X, self.background, self.radius(sigma_max), self.alpha)
-            candidates = judge.candidates(np.flatnonzero(near.alone > near.L))
+            candidates = np.flatnonzero(near.alone > near.L)
+            may = judge.may_be_centers(near)
 
         def accept(ball: Ball) -> bool:
             return ball.size >= self.min_size and (judge is None or judge(ball))
 
-        clusters = find_clusters(self.X, near, sigma_max, self.weights, accept, candidates)
+        clusters = find_clusters(self.X, near, sigma_max, self.weights, accept, candidates, may)
         found = list(islice(clusters, self.k))
         if judge is None:
             return [Judged(cluster, math.nan) for cluster in found]
