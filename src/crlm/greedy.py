@@ -53,6 +53,17 @@ def find_clusters(
     `candidates` are the rows that may be centres, ascending; None for all. Who knows that
     `accept` will refuse the others spares looking at them.
     """
+    for ball in accepted_balls(near, weights, accept, candidates):
+        yield Cluster(ball, *mean_shift_step(X, ball, sigma_max, weights))
+
+
+def accepted_balls(
+    near: Neighbourhood,
+    weights: Weights,
+    accept: Callable[[Ball], bool],
+    candidates: NDArray[np.intp] | None = None,
+) -> Iterator[Ball]:
+    """Yield the balls of the clusters, each removed from the data before the next is sought."""
     whole = np.issubdtype(weights.dtype, np.integer)
     for ball in balls_by_loss(near, weights, candidates):
         if whole and ball.size == 1:
@@ -61,7 +72,7 @@ def find_clusters(
             continue  # less than a point alone is no cluster either
         if accept(ball):
             near.remove(ball.members)
-            yield Cluster(ball, *mean_shift_step(X, ball, sigma_max, weights))
+            yield ball
 
 
 def balls_by_loss(

@@ -14,6 +14,7 @@ contrast of 2 rather than counted; ``docs/selection.md`` has the simulated rates
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,13 +50,16 @@ class Background:
     best: tuple[float, float]  # surprise of the most surprising ball of all, and log of its radius
 
     @classmethod
-    def learn(cls, X: Floats, weights: Weights, alpha: float = 0.01) -> Background:
+    def learn(
+        cls, X: Floats, weights: Weights, alpha: float = 0.01, n: int | None = None
+    ) -> Background:
         """Learn from the rows that belong to no cluster.
 
         Clusters are found and left out in rounds, the most surprising balls first: around a
-        background point a cluster comes all at once, which is no growth.
+        background point a cluster comes all at once, which is no growth. `n` is the number of
+        rows of which `X` is a random sample, if it is one.
         """
-        references = References.choose(X, weights)
+        references = References.choose(X, weights, n)
         log_r = references.log_r
         n = len(log_r)
         if n < MIN_POINTS:
@@ -96,17 +100,29 @@ class Background:
 
 
 class Judge:
-    """Decides which balls of one radius are clusters, and keeps their p-values."""
+    """Decides which balls of one radius are clusters, and keeps their p-values.
 
-    def __init__(self, X: Floats, background: Background, radius: float, alpha: float) -> None:
+    `n_distinct` counts the members of a ball, copies once; without it they are rows of `X`.
+    """
+
+    def __init__(
+        self,
+        X: Floats,
+        background: Background,
+        radius: float,
+        alpha: float,
+        n_distinct: Callable[[Ball], int] | None = None,
+    ) -> None:
         self._X, self._background, self._log_R = X, background, math.log(radius)
         self._log_alpha = math.log(alpha)
+        distinct = background.references.distinct
+        self._n_distinct = n_distinct or (lambda ball: int(distinct[ball.members].sum()))
         self._log_p: dict[int, float] = {}
 
     def __call__(self, ball: Ball) -> bool:
         """Whether the ball is more than chance."""
         i, references = ball.center_index, self._background.references
-        m = np.array([int(references.distinct[ball.members].sum()) - 1])
+        m = np.array([self._n_distinct(ball) - 1])
         log_r = references.log_r_of(self._X, np.array([i]))
         self._log_p[i] = float(self._background.log_p(log_r, m, self._log_R)[0])
         return self._log_p[i] <= self._log_alpha

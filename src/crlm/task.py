@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from crlm.greedy import Ball, Cluster, find_clusters
+from crlm.greedy import Ball, Cluster, accepted_balls, mean_shift_step
 from crlm.histogram import read_histogram
 from crlm.loss import G_PAPER, sq_cutoff
 from crlm.search import Floats, Neighbourhood, Weights
@@ -67,16 +67,26 @@ class Task:
 
     def clusters(self, near: Neighbourhood, sigma_max: float) -> list[Judged]:
         """Clusters of Algorithm 2 that are large enough and more than chance."""
+        return [
+            Judged(Cluster(ball, *mean_shift_step(self.X, ball, sigma_max, self.weights)), p_value)
+            for ball, p_value in self.balls(near, sigma_max, self.weights)
+        ]
+
+    def balls(
+        self,
+        near: Neighbourhood,
+        sigma_max: float,
+        weights: Weights,
+        n_distinct: Callable[[Ball], int] | None = None,
+    ) -> Iterator[tuple[Ball, float]]:
+        """Balls of these clusters, best first, and their p-values."""
         judge = candidates = None
         if self.alpha is not None:
-            judge = Judge(self.X, self.background, self.radius(sigma_max), self.alpha)
+            judge = Judge(self.X, self.background, self.radius(sigma_max), self.alpha, n_distinct)
             candidates = judge.candidates(np.flatnonzero(near.alone > near.L))
 
         def accept(ball: Ball) -> bool:
             return ball.size >= self.min_size and (judge is None or judge(ball))
 
-        found = find_clusters(self.X, near, sigma_max, self.weights, accept, candidates)
-        return [
-            Judged(cluster, math.nan if judge is None else judge.p_value(cluster.ball))
-            for cluster in islice(found, self.k)
-        ]
+        for ball in islice(accepted_balls(near, weights, accept, candidates), self.k):
+            yield ball, math.nan if judge is None else judge.p_value(ball)
