@@ -21,8 +21,18 @@ if TYPE_CHECKING:
     from crlm.estimator import sigma_path as sigma_path
     from crlm.model import GMMUB as GMMUB
     from crlm.sigma import estimate_sigma as estimate_sigma
+    from crlm.streams import stream as stream
 
-__all__ = ["CRLM", "GMMUB", "__version__", "estimate_sigma", "scores", "sigma_path", "theory"]
+__all__ = [
+    "CRLM",
+    "GMMUB",
+    "__version__",
+    "estimate_sigma",
+    "scores",
+    "sigma_path",
+    "stream",
+    "theory",
+]
 
 # Each public name is imported when it is first asked for, so that `import crlm` and
 # `crlm --help` do not pay for scikit-learn, which takes seconds on a cold disk.
@@ -32,6 +42,7 @@ _HOME = {
     "estimate_sigma": "crlm.sigma",
     "scores": "crlm.scores",
     "sigma_path": "crlm.estimator",
+    "stream": "crlm.streams",
     "theory": "crlm.theory",
 }
 

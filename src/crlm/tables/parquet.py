@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +59,39 @@ def read_parquet(path: Path, columns: Sequence[str] | None) -> Table:
     if columns is None:
         warn_of_row_numbers(X, names, path.name)
     return Table(X, names, path.name)
+
+
+def parquet_rows(path: Path) -> int:
+    """Number of rows, as the file's footer says."""
+    pa = import_pyarrow("reading parquet")
+    try:
+        return int(pa.parquet.read_metadata(path).num_rows)
+    except pa.ArrowException as error:
+        reason = str(error).splitlines()[0]
+        msg = f"{path.name} is not a readable parquet file ({reason}). Copy or write it again."
+        raise InputError(msg) from error
+
+
+def parquet_blocks(path: Path, columns: Sequence[str] | None, rows: int) -> Iterator[NDArray[Any]]:
+    """Matrices of up to `rows` rows, one after the other, of a file that need not fit in memory."""
+    pa = import_pyarrow("reading parquet")
+    try:
+        with pa.parquet.ParquetFile(path) as file:
+            schema = file.schema_arrow
+            places = _places(schema, columns, path.name)
+            names = [schema.names[j] for j in places]
+            is_vector = _is_one_vector(schema, places, path.name)
+            for batch in file.iter_batches(rows, columns=list(dict.fromkeys(names))):
+                table = pa.Table.from_batches([batch])
+                read = [_read_column(table, schema.names, j) for j in places]
+                if is_vector:
+                    yield _stack_vectors(read[0], f"{path.name} column {names[0]!r}")
+                else:
+                    yield without_bool(np.column_stack([column.to_numpy() for column in read]))
+    except pa.ArrowException as error:
+        reason = str(error).splitlines()[0]
+        msg = f"{path.name} is not a readable parquet file ({reason}). Copy or write it again."
+        raise InputError(msg) from error
 
 
 def _read_column(table: Any, names: list[str], j: int) -> Any:
