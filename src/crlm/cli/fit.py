@@ -29,6 +29,7 @@ from crlm.cli.common import (
 from crlm.cli.estimates import estimate_record
 from crlm.cli.progress import progress_bar
 from crlm.cli.reading import Rows, read_rows, rows_options
+from crlm.cli.streaming import StreamedRows, checkpoint_of, landmark_options, open_blocks
 from crlm.labels import BACKGROUND
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ Examples:
   crlm fit rows.csv --columns x,y,z --sigma-max 2.5 -m 10
   crlm fit crops.parquet --columns clip --metric cosine --json
   crlm fit embeddings.npy --sigma-max 2.5 --alpha none    (the paper's rule alone)
+  crlm fit huge.npy --landmarks auto --resume -o labels.npy
   crlm fit embeddings.npy -q -o - | cut -d, -f2 | sort -n | uniq -c
 
 \b
@@ -70,6 +72,10 @@ class FitOptions:
     columns: list[str] | None
     header: bool | None
     drop_invalid: bool
+    landmarks: int | Literal["auto"] | None
+    min_weight: float
+    seed: int
+    resume: bool
     memory: str
     threads: int | None
     output: tuple[Path, ...]
@@ -127,6 +133,7 @@ class FitOptions:
 )
 @alpha_option
 @rows_options
+@landmark_options
 @click.option(
     "--memory",
     metavar="SIZE",
@@ -165,9 +172,24 @@ def run(options: FitOptions, session: Session) -> int:
     if options.as_json and options.labels_to_stdout:
         msg = "--json and -o - both want the standard output. Give the labels a file name."
         raise click.UsageError(msg)
+    if options.resume and options.landmarks is None:
+        raise click.UsageError("--resume is for fits with --landmarks. Give --landmarks auto.")
     check_outputs(options.files, options.force, source=options.data)
 
-    rows = read_rows(
+    rows = read_data(options)
+    model = fit_model(rows, options)
+    write_outputs(full_labels(model, rows.valid), options)
+    tell(model, rows, options, session)
+    return NO_CLUSTER if options.fail_if_empty and model.n_clusters_ == 0 else 0
+
+
+def read_data(options: FitOptions) -> Rows | StreamedRows:
+    """Rows in memory, or in blocks when landmarks are enough."""
+    if options.landmarks is not None and not options.drop_invalid:
+        streamed = open_blocks(options.data, options.columns)
+        if streamed is not None:
+            return streamed
+    return read_rows(
         options.data,
         key=options.key,
         columns=options.columns,
@@ -176,13 +198,9 @@ def run(options: FitOptions, session: Session) -> int:
         drop_invalid=options.drop_invalid,
         quiet=options.quiet,
     )
-    model = fit_model(rows, options)
-    write_outputs(full_labels(model, rows.valid), options)
-    tell(model, rows, options, session)
-    return NO_CLUSTER if options.fail_if_empty and model.n_clusters_ == 0 else 0
 
 
-def fit_model(rows: Rows, options: FitOptions) -> CRLM:
+def fit_model(rows: Rows | StreamedRows, options: FitOptions) -> CRLM:
     """Fit the valid rows with the options' parameters and a progress bar."""
     from crlm import CRLM
 
@@ -195,12 +213,19 @@ def fit_model(rows: Rows, options: FitOptions) -> CRLM:
             alpha=options.alpha,
             G=options.G,
             metric=options.metric,
+            n_landmarks=options.landmarks,
+            min_weight=options.min_weight,
+            random_state=options.seed,
             memory_limit=options.memory,
             n_jobs=options.threads,
             progress=progress,
         )
+        kept = checkpoint_of(options.data, options.files) if options.resume else None
         with rows.named_in_errors():
-            return model.fit(rows.X)
+            model.fit(rows.X, checkpoint=kept)
+    if isinstance(rows, StreamedRows):
+        rows.learn_shape(model)
+    return model
 
 
 def full_labels(model: CRLM, valid: NDArray[np.bool_] | None) -> NDArray[np.int64]:
@@ -227,7 +252,7 @@ def write_outputs(labels: NDArray[np.int64], options: FitOptions) -> None:
         stdout.flush()
 
 
-def tell(model: CRLM, rows: Rows, options: FitOptions, session: Session) -> None:
+def tell(model: CRLM, rows: Rows | StreamedRows, options: FitOptions, session: Session) -> None:
     """Print the result: doubts always, the rest as the options want it."""
     for doubt in doubts(model):
         say(f"warning: {doubt}", err=True)
@@ -235,13 +260,13 @@ def tell(model: CRLM, rows: Rows, options: FitOptions, session: Session) -> None
         say_json(record(model, rows, options))
     elif not options.quiet:
         err = options.labels_to_stdout
-        n_dropped = len(rows.table.X) - len(model.labels_)
+        n_dropped = rows.n - len(model.labels_)
         for line in [rows.head, *summary(model, n_dropped, err=err)]:
             say(line, err=err)
         say_next(model, options, session)
 
 
-def record(model: CRLM, rows: Rows, options: FitOptions) -> dict[str, Any]:
+def record(model: CRLM, rows: Rows | StreamedRows, options: FitOptions) -> dict[str, Any]:
     """Say the result to programs."""
     estimate = model.sigma_estimate_
     return {
@@ -249,6 +274,7 @@ def record(model: CRLM, rows: Rows, options: FitOptions) -> dict[str, Any]:
         **rows.facts,
         "n_duplicates": model.n_duplicates_,
         "metric": options.metric,
+        "n_landmarks": None if options.landmarks is None else len(model.landmark_indices_),
         "alpha": options.alpha,
         "sigma_max": float(model.sigma_max_),
         "evidence": None if estimate is None else estimate.evidence,

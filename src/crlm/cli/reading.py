@@ -58,6 +58,11 @@ class Rows:
         return self.table.X if self.valid is None else self.table.X[self.valid]
 
     @property
+    def n(self) -> int:
+        """Rows of the file."""
+        return len(self.table.X)
+
+    @property
     def head(self) -> str:
         """Name, shape and type, to begin with."""
         n, d = self.table.X.shape
