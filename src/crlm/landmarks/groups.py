@@ -53,7 +53,9 @@ class Groups(NamedTuple):
     own: I64
     sq_radius: float
 
-    def __len__(self) -> int:
+    @property
+    def n_groups(self) -> int:
+        """Number of groups."""
         return len(self.weights)
 
 
@@ -131,7 +133,7 @@ class Gatherer:
 
     def add(self, found: Groups) -> None:
         """Add the groups of some more rows."""
-        number = [self._add_one(found, g) for g in range(len(found))]
+        number = [self._add_one(found, g) for g in range(found.n_groups)]
         self._own += [(int(j), number[g]) for j, g in found.own.tolist()]
         self._sq_radius = max(self._sq_radius, float(found.sq_radius))
         if self._limit is not None and self._n_bytes > self._limit:
@@ -162,7 +164,10 @@ class Gatherer:
     def finish(self) -> Groups:
         """All groups together."""
         near = [np.frombuffer(key, dtype=np.int32) for key in self._number]
-        marks = [np.unique(np.concatenate(parts)) for parts in self._marks]
+        marks = [
+            parts[0] if len(parts) == 1 else np.unique(np.concatenate(parts))
+            for parts in self._marks
+        ]
         return Groups(
             _pointers(near),
             np.concatenate([np.zeros(0, dtype=np.int32), *near]),
@@ -197,10 +202,10 @@ class LandmarkGraph:
     def __init__(self, groups: Groups, m: int, alone: I64, *, whole: bool) -> None:
         self._groups, self._m = groups, m
         self.alone = alone
-        self.alive = np.ones(m + len(groups), dtype=bool)
+        self.alive = np.ones(m + groups.n_groups, dtype=bool)
         self.L = np.zeros(m, dtype=np.int64)
         np.add.at(self.L, groups.landmarks, groups.losses)
-        owner = np.repeat(np.arange(len(groups)), np.diff(groups.indptr))
+        owner = np.repeat(np.arange(groups.n_groups), np.diff(groups.indptr))
         order = np.argsort(groups.landmarks, kind="stable")
         self._by_landmark = owner[order]
         self._ptr = np.searchsorted(groups.landmarks[order], np.arange(m + 1))

@@ -15,6 +15,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from crlm import checks
 from crlm.errors import ParameterError, WeakEvidenceWarning
@@ -83,7 +84,9 @@ class LandmarkFits:
             checkpoint=self._checkpoint(checkpoint, source),
             m=settings.m,
         )
-        found = fit_landmarks(run, settings, partial(warn_if_weak, rule=settings.sigma_max))
+        # BLAS gets one thread, because the tiles themselves are spread over threads.
+        with threadpool_limits(limits=1, user_api="blas"):
+            found = fit_landmarks(run, settings, partial(warn_if_weak, rule=settings.sigma_max))
         self._adopt(found, checked)
         return self
 

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from crlm.errors import InputError
 from crlm.landmarks.checkpoint import Checkpoint
@@ -161,15 +160,14 @@ class LocalRunner:
         self, phase: str, work: Callable[[Tile], T], start: int
     ) -> Iterator[tuple[Block, list[T]]]:
         """The work done on each block, block after block."""
-        with threadpool_limits(limits=1, user_api="blas"):
-            for block in self._source.blocks(start):
-                n = len(block.X)
-                tiles = [Tile(block, at, min(at + _TILE, n)) for at in range(0, n, _TILE)]
-                done: list[T] = []
-                for result in in_parallel(work, tiles, self._n_jobs):
-                    done.append(result)
-                    self._tell(phase, block.start + tiles[len(done) - 1].stop)
-                yield block, done
+        for block in self._source.blocks(start):
+            n = len(block.X)
+            tiles = [Tile(block, at, min(at + _TILE, n)) for at in range(0, n, _TILE)]
+            done: list[T] = []
+            for result in in_parallel(work, tiles, min(self._n_jobs, max(1, len(tiles)))):
+                done.append(result)
+                self._tell(phase, block.start + tiles[len(done) - 1].stop)
+            yield block, done
         if start == 0:
             log.info("%s: done", phase)
 

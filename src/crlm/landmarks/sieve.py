@@ -17,6 +17,7 @@ from crlm.search.plan import choose_directions, leading_directions, near_share
 _TILE = (256, 512)
 _MAX_DIRECTIONS = 256
 _N_TRIED = 2048
+_SMALL = 10**7  # pairs that are filtered sooner than a plan is made
 
 
 class Sieve(NamedTuple):
@@ -51,7 +52,7 @@ def make_sieve(pool: Pool, sigma_max: float, G: float) -> Sieve:
     cutoff = squared_cutoff(sigma_max, d, G)
     f = frame_in_box(middle(pool.points), pool.low, pool.high, cutoff)
     tried = pool.points[:: max(1, len(pool.points) // _N_TRIED)]
-    if len(tried) >= 64:
+    if pool.n * pool.m > _SMALL:
         directions = leading_directions(tried[::2], min(d, _MAX_DIRECTIONS))
         sample = f.along(directions).coordinates(tried[1::2])
         near = near_share(pool.points, cutoff)

@@ -161,7 +161,7 @@ def as_source(X: Any, *, passes: int = 3) -> Source | None:
         return FileSource(X) if _is_whole_file(X) else None
     if callable(X):
         return IterableSource(X)
-    if isinstance(X, list | tuple) and len(X) and np.ndim(X[0]) == 2 and np.ndim(X) != 2:
+    if isinstance(X, list | tuple) and len(X) and len(getattr(X[0], "shape", ())) == 2:
         return IterableSource(X)
     if not isinstance(X, list | tuple) and _is_only_iterable(X):
         if passes > 1 and iter(X) is X:

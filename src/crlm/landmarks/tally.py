@@ -38,9 +38,9 @@ class Tally(NamedTuple):
     @classmethod
     def empty(cls, k: int, d: int) -> Tally:
         """Nothing counted yet."""
-        zeros = np.zeros(k, dtype=np.int64)
-        sums = np.zeros((k, _LANES, d), dtype=np.int64)
-        return cls(zeros, zeros, sums, sums[:, :, 0].copy(), 0)
+        counts, weights = np.zeros((2, k), dtype=np.int64)
+        sums, squares = np.zeros((k, _LANES, d), np.int64), np.zeros((k, _LANES), np.int64)
+        return cls(counts, weights, sums, squares, 0)
 
 
 def label_rows(X: Floats, sieve: Sieve) -> I64:
