@@ -117,7 +117,7 @@ def test_a_bad_partition_is_named():
         "partition 1 of X (its first row is row 300 of all): X has 1 row with NaN": da.from_array(
             bad, chunks=(300, 10)
         ),
-        "partition 0 of X (its first row is row 0 of all): X has 1 of 10 columns": dd.from_pandas(
+        "of all): X has 1 of 10 columns that are not numbers: 3": dd.from_pandas(
             text, npartitions=2
         ),
         "X has no rows": da.zeros((0, 3)),
