@@ -252,6 +252,20 @@ def test_more_pairs_than_fit_are_refused_in_words():
         CRLM(0.2, alpha=None, n_landmarks=500, memory_limit="1MB").fit(cloud)
 
 
+def test_little_memory_costs_a_pass_and_changes_no_label():
+    rng = np.random.default_rng(0)
+    cloud = np.vstack([rng.uniform(-30, 30, (2300, 3)), rng.normal(0, 0.1, (200, 3))])
+    plenty = CRLM(1.5, n_landmarks=600).fit(cloud)
+    seen = []
+    little = CRLM(1.5, n_landmarks=600, memory_limit=120_000).fit(
+        IterableSource(lambda: [seen.append(1), cloud][1:])
+    )
+    assert plenty.n_clusters_ >= 1
+    assert len(seen) == 5  # the groups that did not fit, the counts and the fewer groups
+    assert_same(little, plenty)
+    assert np.array_equal(little.p_values_, plenty.p_values_)
+
+
 # The command
 
 

@@ -141,6 +141,19 @@ class Judge:
         none = np.zeros(0, dtype=np.intp)
         return np.concatenate([none, *(block[self._may_pass(block)] for block in blocks)])
 
+    def with_points(self, rows: NDArray[np.intp], m: NDArray[np.int64]) -> NDArray[np.intp]:
+        """Those rows that may be more than chance with at most `m` points beside them."""
+        none = np.zeros(0, dtype=np.intp)
+        most = LARGEST * self._background.references.n_points
+        found = [none]
+        for at in range(0, len(rows), _BLOCK):
+            part, counts = rows[at : at + _BLOCK], m[at : at + _BLOCK]
+            log_r = self._background.references.log_r_of(self._X, part)
+            log_p = self._background.log_p(log_r, counts, self._log_R, worth=-self._log_alpha)
+            # A ball of most points is none, but may become one when others are removed.
+            found.append(part[(log_p <= self._log_alpha) | (counts > most)])
+        return np.concatenate(found)
+
     def _may_pass(self, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
         log_r = self._background.references.log_r_of(self._X, rows)
         w, n = self._background.references.w, log_r.shape[1]

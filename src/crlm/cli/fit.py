@@ -220,9 +220,9 @@ def fit_model(rows: Rows | StreamedRows, options: FitOptions) -> CRLM:
             n_jobs=options.threads,
             progress=progress,
         )
-        kept = checkpoint_of(options.data, options.files) if options.resume else None
+        kept = {"checkpoint": checkpoint_of(options.data, options.files)} if options.resume else {}
         with rows.named_in_errors():
-            model.fit(rows.X, checkpoint=kept)
+            model.fit(rows.X, **kept)
     if isinstance(rows, StreamedRows):
         rows.learn_shape(model)
     return model

@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from crlm.dask.frames import Partitions
 from crlm.errors import InputError
-from crlm.landmarks.groups import Gatherer, Groups, group_rows, merge_groups
+from crlm.landmarks.groups import Gatherer, Groups, count_rows, group_rows, merge_groups
 from crlm.landmarks.keys import likely_bar
 from crlm.landmarks.sieve import Sieve, make_sieve
 from crlm.landmarks.source import Block
@@ -56,8 +56,7 @@ class DaskRunner:
 
     def groups(self, sieve: Sieve, middle: NDArray[np.float64], *, marked: bool) -> Groups:
         """Rows near the landmarks of the sieve, in groups."""
-        pool = dask.delayed(make_pool)(self._found, self._m, 0)
-        there = dask.delayed(make_sieve)(pool, sieve.sigma_max, sieve.G)
+        there = self._remote(sieve)
         task = partial(group_part, metric=self._metric, d=self._data.d, marked=marked)
         parts = [
             dask.delayed(task)(part, number, start, there, middle)
@@ -66,6 +65,23 @@ class DaskRunner:
         merge = partial(merge_groups, memory_limit=self._limit)
         found: Groups = _tree(merge, parts).compute()
         return found
+
+    def counts(self, sieve: Sieve) -> NDArray[np.int64]:
+        """Rows near each landmark of the sieve, when groups of them would not fit."""
+        there = self._remote(sieve)
+        task = partial(count_part, metric=self._metric, d=self._data.d)
+        parts = [
+            dask.delayed(task)(part, number, start, there)
+            for number, part, start in self._numbered()
+        ]
+        total: NDArray[np.int64] = _tree(partial(np.sum, axis=0), parts).compute()
+        return total
+
+    def _remote(self, sieve: Sieve) -> Any:
+        """The same sieve, made on the cluster from the landmarks that are there."""
+        return dask.delayed(remake_sieve)(
+            self._found, self._m, sieve.sigma_max, sieve.G, sieve.rows
+        )
 
     def tally(self, sieve: Sieve, unit: int) -> tuple[Any, Tally]:
         """Labels by the balls of the sieve, when they are asked for, and sums over the members."""
@@ -100,6 +116,25 @@ def survey_part(
     """First pass over one partition."""
     X = Block(number, start, part, "partition").points(metric, d)
     return survey(X, start, seed, size, np.uint64(bar))
+
+
+def remake_sieve(
+    found: Survey, m: int, sigma_max: float, G: float, rows: NDArray[np.int64]
+) -> Sieve:
+    """Sieve of those landmarks that are these rows."""
+    sieve = make_sieve(make_pool(found, m, 0), sigma_max, G)
+    return sieve.only(np.flatnonzero(np.isin(sieve.rows, rows)))
+
+
+def count_part(
+    part: Any, number: int, start: int, sieve: Sieve, *, metric: str, d: int
+) -> NDArray[np.int64]:
+    """Count the rows near each landmark, in one partition."""
+    total = np.zeros(len(sieve.rows), dtype=np.int64)
+    with threadpool_limits(limits=1, user_api="blas"):
+        for _, X in _tiles(part, number, start, metric, d):
+            total += count_rows(X, sieve)
+    return total
 
 
 def group_part(

@@ -12,10 +12,11 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from crlm.errors import MemoryLimitError
 from crlm.greedy import Ball
-from crlm.landmarks.groups import LandmarkGraph
+from crlm.landmarks.groups import Groups, LandmarkGraph
 from crlm.landmarks.passes import Runner
-from crlm.landmarks.sieve import make_sieve
+from crlm.landmarks.sieve import Sieve, make_sieve
 from crlm.landmarks.survey import Pool, make_pool
 from crlm.landmarks.tally import Moments, Tally, moments, unit_of
 from crlm.loss import fixed_point
@@ -23,7 +24,7 @@ from crlm.references import MAX_REFERENCES
 from crlm.search import Floats, Progress, Weights
 from crlm.search.pairs import weigh
 from crlm.sigma import SigmaEstimate
-from crlm.significance import Background
+from crlm.significance import Background, Judge
 from crlm.task import Task
 from crlm.theory.plan import adaptive_G
 
@@ -76,6 +77,14 @@ class PoolTask(Task):
         """What balls are judged against, learnt from the sample."""
         return Background.learn(self.X, self.weights, self._level, self.n)
 
+    def worthwhile(self, counts: NDArray[np.int64], sigma_max: float) -> NDArray[np.intp]:
+        """Landmarks with enough rows near them to be the centre of a cluster."""
+        rows = np.flatnonzero(counts >= 2)
+        if self.alpha is None:
+            return rows
+        judge = Judge(self.X, self.background, self.radius(sigma_max), self.alpha)
+        return judge.with_points(rows, counts[rows] - 1)
+
 
 def fit_landmarks(
     run: Runner,
@@ -103,7 +112,7 @@ def fit_landmarks(
         *(pool.m, pool.n, pool.points.shape[1], sieve.frame.width - 2),
     )
     middle = (pool.low + pool.high) / 2.0
-    groups = run.groups(sieve, middle, marked=s.alpha is not None)
+    groups = _groups(run, task, sieve, middle)
     own = np.ones(pool.m, dtype=np.int64) if s.weights is None else s.weights[sieve.rows]
     alone = weigh(fixed_point(np.full(pool.m, -G)), own)
     whole = np.issubdtype(own.dtype, np.integer)
@@ -134,6 +143,26 @@ def fit_landmarks(
         enclosing=(middle, math.sqrt(groups.sq_radius)),
         landmarks=sieve.rows,
     )
+
+
+def _groups(run: Runner, task: PoolTask, sieve: Sieve, middle: NDArray[np.float64]) -> Groups:
+    """Rows in groups by the landmarks near them.
+
+    If those do not fit in memory, rows are only counted, which takes one number for each landmark,
+    and groups are made for the landmarks whose count may be a cluster: no other can be a centre.
+    """
+    marked = task.alpha is not None
+    try:
+        return run.groups(sieve, middle, marked=marked)
+    except MemoryLimitError as error:
+        too_many = error
+    kept = task.worthwhile(run.counts(sieve), sieve.sigma_max)
+    if len(kept) == len(sieve.rows):
+        raise too_many
+    log.info("landmarks: %s of them may be clusters; the rest is not kept", len(kept))
+    groups = run.groups(sieve.only(kept), middle, marked=marked)
+    own = np.stack([kept[groups.own[:, 0]], groups.own[:, 1]], axis=1)
+    return groups._replace(landmarks=kept[groups.landmarks].astype(np.int32), own=own)
 
 
 def _task(pool: Pool, s: Settings, G: float) -> PoolTask:

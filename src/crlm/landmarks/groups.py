@@ -118,6 +118,12 @@ def _distinct(group: NDArray[np.intp], marks: U64, n_groups: int) -> tuple[I64, 
     return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64), marks[new]
 
 
+def count_rows(X: Floats, sieve: Sieve) -> I64:
+    """Rows near each landmark."""
+    near = near_pairs(X, sieve)
+    return np.bincount(near.j, minlength=len(sieve.rows)).astype(np.int64)
+
+
 class Gatherer:
     """Adds up groups, within a limit of bytes."""
 

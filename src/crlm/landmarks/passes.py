@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import zlib
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from crlm.errors import InputError
 from crlm.landmarks.checkpoint import Checkpoint
-from crlm.landmarks.groups import Gatherer, Groups, group_rows
+from crlm.landmarks.groups import Gatherer, Groups, count_rows, group_rows
 from crlm.landmarks.keys import likely_bar
 from crlm.landmarks.sieve import Sieve
 from crlm.landmarks.source import Block, Source
@@ -36,6 +37,10 @@ class Runner(Protocol):
 
     def groups(self, sieve: Sieve, middle: NDArray[np.float64], *, marked: bool) -> Groups:
         """Rows near the landmarks of the sieve, in groups."""
+        ...
+
+    def counts(self, sieve: Sieve) -> I64:
+        """Rows near each landmark of the sieve, when groups of them would not fit."""
         ...
 
     def tally(self, sieve: Sieve, unit: int) -> tuple[Any, Tally]:
@@ -115,7 +120,8 @@ class LocalRunner:
     def groups(self, sieve: Sieve, middle: NDArray[np.float64], *, marked: bool) -> Groups:
         """Rows near the landmarks of the sieve, in groups."""
         gatherer = Gatherer(self._limit)
-        done, parts = self._resume("groups")
+        self._phase = f"groups of {zlib.crc32(sieve.rows.tobytes())}"
+        done, parts = self._resume(self._phase)
         if done:
             known = Groups(**parts)._replace(sq_radius=float(parts["sq_radius"]))  # type: ignore[arg-type]
             if done < 0:
@@ -138,6 +144,17 @@ class LocalRunner:
         self._spent += self._cost["groups"] * self._survey.n
         self._save_groups(groups, -1)
         return groups
+
+    def counts(self, sieve: Sieve) -> I64:
+        """Rows near each landmark of the sieve, when groups of them would not fit."""
+        total = np.zeros(len(sieve.rows), dtype=np.int64)
+
+        def work(tile: Tile) -> I64:
+            return count_rows(self._points(tile), sieve)
+
+        for _, found in self._blocks("groups", work, 0):
+            total += np.sum(found, axis=0)
+        return total
 
     def tally(self, sieve: Sieve, unit: int) -> tuple[I64, Tally]:
         """Labels by the balls of the sieve, and sums over the members."""
@@ -193,12 +210,12 @@ class LocalRunner:
         if phase == "survey":
             own = {name: arrays[name] for name in Survey._fields}
             return (done if at == "survey" else -1), own
-        own = {name: arrays[f"groups_{name}"] for name in Groups._fields if at == "groups"}
-        return (done if at == "groups" else 0), own
+        own = {name: arrays[f"groups_{name}"] for name in Groups._fields if at == phase}
+        return (done if at == phase else 0), own
 
     def _save_groups(self, groups: Groups, done: int) -> None:
         ours = {f"groups_{name}": value for name, value in groups._asdict().items()}
-        self._checkpoint.save("groups", done, {**self._survey._asdict(), **ours})
+        self._checkpoint.save(self._phase, done, {**self._survey._asdict(), **ours})
 
 
 def _end(block: Block) -> int:
