@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -144,6 +146,13 @@ def test_what_dask_cannot_do_is_refused(tmp_path):
         dask.config.set(scheduler="synchronous"),
     ):
         CRLM(**parameters(300)).fit(wrong)
+
+
+def test_without_dask_the_extra_is_named():
+    code = "import sys; sys.modules['dask'] = None; import crlm.dask"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "MissingExtraError: crlm.dask needs dask" in done.stderr
+    assert "pip install 'crlm[dask]'" in done.stderr
 
 
 def test_the_test_for_clusters_is_the_same(cluster):

@@ -65,6 +65,13 @@ def test_every_way_to_give_the_same_rows_gives_the_same_fit(tmp_path):
         assert np.array_equal(whole.predict(way), whole.labels_)
 
 
+def test_a_map_that_was_written_to_is_not_read_from_its_file(tmp_path):
+    np.save(tmp_path / "X.npy", X)
+    changed = np.load(tmp_path / "X.npy", mmap_mode="c")
+    changed[:1000] += 500
+    assert_same(model().fit(changed), model().fit(np.array(changed)))
+
+
 def test_the_threads_and_the_size_of_blocks_change_no_bit(tmp_path):
     whole = model(n_jobs=1).fit(X)
     for rows in (1000, 4097):
@@ -166,6 +173,8 @@ def test_a_checkpoint_of_another_fit_or_none_at_all_is_refused(tmp_path, monkeyp
         model(progress=interrupt).fit(ArraySource(X, 100), checkpoint=path)
     with pytest.raises(InputError, match=r"another fit: it differs in the data\. Use the same"):
         model().fit(source, checkpoint=path)
+    with pytest.raises(InputError, match=r"differs in the data"):
+        model().fit(ArraySource(X + 1, 100), checkpoint=path)
     with pytest.raises(InputError, match=r"differs in random_state"):
         model(random_state=1).fit(ArraySource(X, 50), checkpoint=path)
     model(n_jobs=1, memory_limit="1GB").fit(ArraySource(X, 50), checkpoint=path)

@@ -17,11 +17,10 @@ from copy import copy
 from functools import partial
 from typing import Any, Self
 
-import dask
 import numpy as np
 
 from crlm import checks, estimator
-from crlm.dask.frames import Partitions, is_collection, partitions
+from crlm.dask.frames import Partitions, compute, delayed, is_collection, partitions
 from crlm.dask.pairs import find_pairs
 from crlm.dask.passes import DaskRunner
 from crlm.errors import MemoryLimitError, ParameterError
@@ -89,14 +88,14 @@ class CRLM(estimator.CRLM):
                 f"memory_limit='{-(-needed * 4 // 10**6)}MB'."
             )
             raise MemoryLimitError(msg)
-        gather = dask.delayed(_rows)
+        gather = delayed(_rows)
         parts = [
             gather(part, number, start, data.d)
             for number, (part, start) in enumerate(zip(data.parts, data.starts, strict=True))
         ]
         self._partitions, self._metric_of_fit = data, metric
         try:
-            super().fit(np.concatenate(dask.compute(*parts)), sample_weight=sample_weight)
+            super().fit(np.concatenate(compute(*parts)), sample_weight=sample_weight)
         finally:
             self.__dict__.pop("_partitions", None)
             self.__dict__.pop("_metric_of_fit", None)
@@ -125,7 +124,7 @@ class CRLM(estimator.CRLM):
         return data.labels(labels_of, self.ball_centers_, cutoff, self._metric)
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        if not hasattr(self, "labels_") or not dask.is_dask_collection(self.labels_):
+        if not hasattr(self, "labels_") or not is_collection(self.labels_):
             return super().__repr__(N_CHAR_MAX)
         settings = super(estimator.CRLM, self).__repr__()
         return f"{settings}: {self.n_clusters_} clusters"

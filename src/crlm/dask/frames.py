@@ -10,6 +10,7 @@ import numpy as np
 
 from crlm.errors import InputError, MissingExtraError
 
+# Here first, so that who has not installed it is told how; the other modules come after.
 try:
     import dask
     import dask.array as da
@@ -17,6 +18,8 @@ except ImportError as error:
     raise MissingExtraError("crlm.dask", package="dask", extra="dask") from error
 
 Function = Callable[..., Any]
+
+compute, delayed = dask.compute, dask.delayed
 
 
 class Partitions(NamedTuple):

@@ -7,6 +7,7 @@ pass. Which rows are in which block changes no result.
 from __future__ import annotations
 
 import mmap
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -87,8 +88,11 @@ class ArraySource(Source):
             yield Block(number, at, self._X[at : at + self._rows])
 
     def mark(self) -> str:
-        """Shape and type; an array has no name."""
-        return f"array {self._X.shape} {self._X.dtype}"
+        """Shape, type and a checksum; an array has no name."""
+        checksum = 0
+        for block in self.blocks():
+            checksum = zlib.crc32(np.ascontiguousarray(block.X).data, checksum)
+        return f"array {self._X.shape} {self._X.dtype} {checksum}"
 
 
 class FileSource(Source):
@@ -178,6 +182,7 @@ def _is_whole_file(X: np.memmap[Any, Any]) -> bool:
     """Whether the rows lie in a file one after the other, from an offset that is known."""
     base: Any = X.base  # of a part of a map it is the map, whose offset is not that of the part
     plain = X.ndim == 2 and X.flags.c_contiguous and isinstance(base, mmap.mmap)
+    plain = plain and X.mode == "r"  # what was written to another may not be in the file
     return bool(plain and X.filename is not None and X.dtype.kind in "biuf" and X.size > 0)
 
 
