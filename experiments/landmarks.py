@@ -113,15 +113,19 @@ def cost(n, d, m, k, clustered, *, workers, partitions, columns, fan_in=8):
 
     `clustered` rows lie near some landmark; `columns` is the width of the filter.
     """
-    drawn = max(m, 2048) * (4 * d + 16)
+    size = max(m, 2048)
+    row = 4.0 * d + 16
+    drawn = (size + 10.0 * math.sqrt(size) + 50.0) * row  # with some to spare, see likely_bar
     marks = 8.0 * clustered
-    groups = 12.0 * m + 100.0 * k * partitions
-    sums = partitions * k * (4 * d + 5) * 8.0
+    # A landmark that is alone is a group of its own; those of clusters are in each partition.
+    near = m * clustered / n
+    groups = 50.0 * m + partitions * (12.0 * near + 50.0 * k + 500.0)
+    sums = partitions * k * (3 * d + 5) * 8.0
     depth = math.ceil(math.log(max(partitions, 2), fan_in))
     return Cost(
         flops=2.0 * n * (m + k) * columns,
         read=3.0 * 4 * n * d,
-        to_workers=workers * (drawn + k * 4.0 * d),
+        to_workers=workers * (size * row + k * 4.0 * d),
         from_workers=drawn + marks + groups + sums,
         rounds=4 * (1 + depth),
     )
