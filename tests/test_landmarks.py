@@ -94,7 +94,8 @@ def test_where_c1_and_c2_hold_the_clusters_are_the_exact_ones():
             alpha=None,
             min_cluster_size=5,
         )
-        assert same_partition(model.labels_, exact.labels_)
+        # Numbers too: these clusters differ so much in size that any landmark gives their order.
+        assert np.array_equal(model.labels_, exact.labels_)
     assert len(model.landmark_indices_) < len(X) / 2
 
 

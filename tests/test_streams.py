@@ -211,6 +211,17 @@ def test_a_bad_block_is_named(data, words):
         assert word in str(caught.value)
 
 
+@pytest.mark.parametrize(("later", "words"), [(2000, "only 2,000"), (2600, "at least 2,600")])
+def test_data_that_change_between_passes_are_refused(later, words):
+    lengths = iter([len(X), later])
+
+    def blocks():
+        return [np.resize(X, (next(lengths), 12))]
+
+    with pytest.raises(InputError, match=words):
+        model().fit(blocks)
+
+
 def test_what_cannot_be_read_twice_or_in_blocks_is_refused(tmp_path):
     with pytest.raises(ParameterError, match="which can be gone through once"):
         model().fit(iter([X]))

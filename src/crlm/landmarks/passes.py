@@ -177,16 +177,29 @@ class LocalRunner:
         self, phase: str, work: Callable[[Tile], T], start: int
     ) -> Iterator[tuple[Block, list[T]]]:
         """The work done on each block, block after block."""
+        end = start
         for block in self._source.blocks(start):
             n = len(block.X)
+            end = self._same_rows(phase, block.start + n, is_last=False)
             tiles = [Tile(block, at, min(at + _TILE, n)) for at in range(0, n, _TILE)]
             done: list[T] = []
             for result in in_parallel(work, tiles, min(self._n_jobs, max(1, len(tiles)))):
                 done.append(result)
                 self._tell(phase, block.start + tiles[len(done) - 1].stop)
             yield block, done
-        if start == 0:
-            log.info("%s: done", phase)
+        self._same_rows(phase, end, is_last=True)
+        log.info("%s: done", phase)
+
+    def _same_rows(self, phase: str, end: int, *, is_last: bool) -> int:
+        """Refuse data that are not as long as in the first pass; else the rows seen so far."""
+        n = self._survey.n if phase != "survey" else end
+        if end > n or (is_last and end < n):
+            msg = (
+                f"X had {n:,} rows in the first pass, and {'only' if is_last else 'at least'} "
+                f"{end:,} in a later one. A function must return the same blocks each time."
+            )
+            raise InputError(msg)
+        return end
 
     def _points(self, tile: Tile) -> Floats:
         """Rows of a tile, checked."""
