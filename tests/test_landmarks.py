@@ -99,7 +99,16 @@ def test_where_c1_and_c2_hold_the_clusters_are_the_exact_ones():
     assert len(model.landmark_indices_) < len(X) / 2
 
 
-def test_with_the_test_the_clusters_and_p_values_are_the_exact_ones_too():
+def test_with_every_row_a_landmark_the_p_values_are_the_exact_ones():
+    few = np.vstack([X[Y == -1][:300], X[Y == 0][:5], X[Y == 1][:4]])
+    exact, model = fitted(few, 15.0), fitted(few, 15.0, n_landmarks=309)
+    assert exact.n_clusters_ == 2
+    assert (exact.p_values_ > 1e-7).all()
+    assert np.array_equal(model.p_values_, exact.p_values_)
+    assert np.array_equal(model.labels_, exact.labels_)
+
+
+def test_with_the_test_for_clusters_they_are_the_exact_ones_too():
     exact, model = fitted(X), fitted(X, n_landmarks=400)
     assert same_partition(model.labels_, exact.labels_)
     assert scores.f_measure(Y, model.labels_) == 1.0
