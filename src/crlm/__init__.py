@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from crlm.estimator import sigma_path as sigma_path
     from crlm.model import GMMUB as GMMUB
     from crlm.sigma import estimate_sigma as estimate_sigma
+    from crlm.streams import stream as stream
 
 __all__ = [
     "CRLM",
@@ -41,6 +42,7 @@ __all__ = [
     "estimate_sigma",
     "scores",
     "sigma_path",
+    "stream",
     "theory",
 ]
 
@@ -58,6 +60,7 @@ _HOME = {
     "estimate_sigma": "crlm.sigma",
     "scores": "crlm.scores",
     "sigma_path": "crlm.estimator",
+    "stream": "crlm.streams",
     "theory": "crlm.theory",
 }
 

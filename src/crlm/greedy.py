@@ -55,6 +55,18 @@ def find_clusters(
     `accept` will refuse the others spares looking at them. `may` says the same of one row, and
     is asked when its turn comes.
     """
+    for ball in accepted_balls(near, weights, accept, candidates, may):
+        yield Cluster(ball, *mean_shift_step(X, ball, sigma_max, weights))
+
+
+def accepted_balls(
+    near: Neighbourhood,
+    weights: Weights,
+    accept: Callable[[Ball], bool],
+    candidates: NDArray[np.intp] | None = None,
+    may: Callable[[int], bool] | None = None,
+) -> Iterator[Ball]:
+    """Yield the balls of the clusters, each removed from the data before the next is sought."""
     whole = np.issubdtype(weights.dtype, np.integer)
     for ball in balls_by_loss(near, weights, candidates, may):
         if whole and ball.size == 1:
@@ -63,7 +75,7 @@ def find_clusters(
             continue  # less than a point alone is no cluster either
         if accept(ball):
             near.remove(ball.members)
-            yield Cluster(ball, *mean_shift_step(X, ball, sigma_max, weights))
+            yield ball
 
 
 def balls_by_loss(

@@ -53,10 +53,15 @@ class References:
     distinct: NDArray[np.bool_]
     center: F64
     exponent: int  # points are the rows less the centre, over 2**exponent
+    total: int | None = None  # rows that count, when X was a sample of them
 
     @classmethod
-    def choose(cls, X: Floats, weights: Weights) -> References:
-        """Take references from the rows of `X` that have some weight."""
+    def choose(cls, X: Floats, weights: Weights, n: int | None = None) -> References:
+        """Take references from the rows of `X` that have some weight.
+
+        `n` is the number of rows of which these are a random sample, if they are one; as many of
+        them are taken to be copies as in the sample.
+        """
         distinct = _distinct(X, weights)
         rows = np.flatnonzero(distinct)
         middle = (len(rows) - 1) // 2
@@ -67,12 +72,13 @@ class References:
             rows = np.sort(rows[order[some]])
         points = X[rows].astype(np.float64) - center
         exponent = math.frexp(max(float(np.abs(points).max(initial=0.0)), 1e-300))[1]
-        return cls(np.ldexp(points, -exponent), rows, distinct, center, exponent)
+        total = None if n is None else round(n * distinct.sum() / np.count_nonzero(weights))
+        return cls(np.ldexp(points, -exponent), rows, distinct, center, exponent, total)
 
     @property
     def n_points(self) -> int:
         """Number of rows that count."""
-        return int(self.distinct.sum())
+        return int(self.distinct.sum()) if self.total is None else self.total
 
     @property
     def w(self) -> float:

@@ -73,13 +73,16 @@ class Background:
         return self.surprise < self.needed
 
     @classmethod
-    def learn(cls, X: Floats, weights: Weights, alpha: float = 0.01) -> Background:
+    def learn(
+        cls, X: Floats, weights: Weights, alpha: float = 0.01, n: int | None = None
+    ) -> Background:
         """Learn from the rows that belong to no cluster.
 
         Clusters are found and left out in rounds, the most surprising balls first: around a
-        background point a cluster comes all at once, which is no growth.
+        background point a cluster comes all at once, which is no growth. `n` is the number of
+        rows of which `X` is a random sample, if it is one.
         """
-        references = References.choose(X, weights)
+        references = References.choose(X, weights, n)
         log_r = references.log_r
         n = len(log_r)
         if n < MIN_POINTS:
@@ -123,11 +126,23 @@ class Background:
 
 
 class Judge:
-    """Decides which balls of one radius are clusters, and keeps their p-values."""
+    """Decides which balls of one radius are clusters, and keeps their p-values.
 
-    def __init__(self, X: Floats, background: Background, radius: float, alpha: float) -> None:
+    `n_distinct` counts the members of a ball, copies once; without it they are rows of `X`.
+    """
+
+    def __init__(
+        self,
+        X: Floats,
+        background: Background,
+        radius: float,
+        alpha: float,
+        n_distinct: Callable[[Ball], int] | None = None,
+    ) -> None:
         self._X, self._background, self._log_R = X, background, math.log(radius)
         self._log_alpha = math.log(alpha)
+        distinct = background.references.distinct
+        self._n_distinct = n_distinct or (lambda ball: int(distinct[ball.members].sum()))
         self._log_p: dict[int, float] = {}
 
     def __call__(self, ball: Ball) -> bool:
@@ -143,7 +158,7 @@ class Judge:
 
     def _judge(self, ball: Ball, *, severe: bool = False) -> float:
         references = self._background.references
-        m = np.array([int(references.distinct[ball.members].sum()) - 1])
+        m = np.array([self._n_distinct(ball) - 1])
         log_r = references.log_r_of(self._X, np.array([ball.center_index]))
         return float(self._background.log_p(log_r, m, self._log_R, severe=severe)[0])
 
@@ -174,6 +189,19 @@ class Judge:
             return known[i]
 
         return may
+
+    def with_points(self, rows: NDArray[np.intp], m: NDArray[np.int64]) -> NDArray[np.intp]:
+        """Those rows that may be more than chance with at most `m` points beside them."""
+        none = np.zeros(0, dtype=np.intp)
+        most = LARGEST * self._background.references.n_points
+        found = [none]
+        for at in range(0, len(rows), _BLOCK):
+            part, counts = rows[at : at + _BLOCK], m[at : at + _BLOCK]
+            log_r = self._background.references.log_r_of(self._X, part)
+            log_p = self._background.log_p(log_r, counts, self._log_R)
+            # A ball of most points is none, but may become one when others are removed.
+            found.append(part[(log_p <= self._log_alpha) | (counts > most)])
+        return np.concatenate(found)
 
     def _may_pass(self, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
         log_r = self._background.references.log_r_of(self._X, rows)
