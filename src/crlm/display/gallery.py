@@ -77,6 +77,7 @@ class GalleryDisplay:
         ax : Axes, optional
         """
         points = points_of_fit(model, X)
+        images = images.to_list() if hasattr(images, "to_list") else images
         if images is not None and len(images) != len(points):
             msg = (
                 f"there are {len(images):,} images for {len(points):,} rows. Pass one picture "
