@@ -36,6 +36,25 @@ DRAG = """async (order) => {
   return times;
 }"""
 
+PAINT = """async (n) => {
+  const { PointMap } = await import("/page/map.js");
+  const normal = () => Math.random() + Math.random() + Math.random();
+  const some = () => Float32Array.from({ length: n }, normal);
+  const scene = { x: some(), y: some() };
+  const labels = new Int32Array(n).fill(-1).map((_, i) => (i % 20 ? -1 : i % 5));
+  const map = crlm.map;
+  map.show({ ...scene, labels, slots: [0, 1, 2, 3, 4], centers: [], marked: null, selected: null });
+  map.fit();
+  const times = [];
+  for (let i = 0; i < 10; i++) {
+    map.zoom(1.02);
+    const began = performance.now();
+    map.paint();
+    times.push(performance.now() - began);
+  }
+  return times;
+}"""
+
 
 def rows(n):
     truth = GMMUB.draw(
@@ -70,8 +89,16 @@ def in_the_page(n, folder):
                 time.sleep(0.5)
             times = page.evaluate(DRAG, order)
             told(f"in the page, n = {n:,}, {words}", [ms for where, ms in times if where == "page"])
+        on_the_map(page)
         browser.close()
     print(f"  {session.engine.pairs.n_pairs:,} pairs in the page")
+
+
+def on_the_map(page):
+    """Frames of the map alone, for as many points as a page is made for."""
+    for n in (100_000, 1_000_000):
+        times = page.evaluate(PAINT, n)
+        told(f"painting {n:,} points, 1280 x 860", times)
 
 
 def by_the_server(n, folder):

@@ -1,5 +1,6 @@
 """Pictures on the command line: the demo with faces, and vectors of one's own pictures."""
 
+import re
 import sys
 
 import matplotlib.image
@@ -45,7 +46,8 @@ def test_demo_faces_finds_them_and_draws_the_gallery(run, folder):
         assert "crlm embed" in err
     assert names_in(folder) == ["crlm-demo-faces.html", "crlm-demo-faces.png"]
     page = (folder / "crlm-demo-faces.html").read_text(encoding="utf-8")
-    assert "1 cluster holds 99 of 200 rows" in page
+    outside = int(re.search(r"background +(\d+) rows", out)[1])
+    assert f" {200 - outside} of 200 rows" in page
     assert page.count('<img src="data:image/png') > 20
     drawn = matplotlib.image.imread("crlm-demo-faces.png")[..., :3]
     assert (drawn[0, 0] == 1).all()

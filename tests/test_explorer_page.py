@@ -205,9 +205,9 @@ def test_the_same_by_keyboard_alone(browser, faces, folder, theme, size):
         assert log.errors == []
 
 
-def test_labels_in_the_page_are_those_of_a_fit_at_fifty_stops(browser, points):
-    explorer, X = points
-    with Visit(browser, explorer.url) as (page, _):
+def test_labels_in_the_page_are_those_of_a_fit_at_fifty_stops(browser, tmp_path):
+    X = toy(160)
+    with running(tmp_path, X) as explorer, Visit(browser, explorer.url) as (page, _):
         ready(page)
         filled(page)
         stops = page.evaluate("crlm.meta.stops")
@@ -282,6 +282,25 @@ def test_words_of_rows_stay_words(browser, points):
         assert page.locator("img[src=x]").count() == 0
         assert "broken" not in page.title()
         page.keyboard.press("Control+Z")
+        assert log.errors == []
+
+
+def test_rows_can_be_taken_out_by_hand(browser, points):
+    explorer, _ = points
+    with Visit(browser, explorer.url) as (page, log):
+        ready(page)
+        tile = page.locator("#gallery .tile").nth(1)
+        tile.click()
+        assert tile.get_attribute("aria-pressed") == "true"
+        page.click("#exclude")
+        row = int(tile.get_attribute("data-row"))
+        assert "is-excluded" in tile.get_attribute("class")
+        until(page, f"location.hash.includes('x={row}')")
+        page.evaluate("crlm.notesKept")
+        assert explorer.session.notes.excluded == {row}
+        page.keyboard.press("Control+Z")
+        page.evaluate("crlm.notesKept")
+        assert explorer.session.notes.excluded == set()
         assert log.errors == []
 
 

@@ -53,7 +53,7 @@ def page():
 @pytest.fixture(scope="module")
 def toy():
     truth = GMMUB.draw(k=3, d=20, sigmas=[1, 2, 3], weights=0.04, D=60, sigma_max=7, rng=0)
-    return truth.sample(400, rng=1)[0]
+    return truth.sample(300, rng=1)[0]
 
 
 def task_of(X, weights=None, **parameters):
@@ -109,7 +109,7 @@ def test_labels_at_every_stop_are_those_of_a_fit(page, toy, alpha):
     labels = page("replay", n=record["n"], graph=record["graph"], steps=record["steps"])
     sigmas = record["sigmas"]
     assert estimate.suggested in sigmas
-    numbers = np.linspace(0, len(sigmas) - 1, 50).astype(int)
+    numbers = np.linspace(0, len(sigmas) - 1, 12).astype(int)
     seen = set()
     for s in numbers:
         fitted = CRLM(sigmas[s], alpha=alpha).fit(toy)

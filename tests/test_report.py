@@ -192,6 +192,19 @@ def test_pictures_are_inside_and_those_that_cannot_be_read_are_counted(toy, tmp_
     assert not re.findall(r'src="(?!data:)', page)
 
 
+def test_pictures_in_a_column_with_an_index_are_taken_by_place(toy):
+    model, X, _ = toy
+    shades = [np.full((4, 4, 3), i % 256, dtype=np.uint8) for i in range(len(X))]
+    backwards = pd.Series(shades, index=range(len(X))[::-1])
+    assert pictures_of(render(model, X, images=backwards)) == pictures_of(
+        render(model, X, images=shades)
+    )
+
+
+def pictures_of(page):
+    return re.findall(r'<img src="(data:image[^"]*)"', page)
+
+
 def test_rows_without_pictures_or_words_are_curves(toy):
     model, X, _ = toy
     page = render(model, X)
@@ -219,6 +232,15 @@ def test_rows_of_a_file_keep_their_numbers(tmp_path, toy):
     page = render(found, X, meta=[f"thing {i}" for i in range(1801)])
     assert f"thing {2 * int(model.center_indices_[0]) + 1}" in page
     assert "x.npy" in page
+
+
+def test_progress_of_a_report_is_told(toy):
+    model, X, _ = toy
+    told = []
+    listening = copy(model)
+    listening.progress = lambda done, total: told.append((done, total))
+    stops = data_of(render(listening, X))["live"]["sigmas"]
+    assert told == [(done, len(stops)) for done in range(1, len(stops) + 1)]
 
 
 # ---- size ---------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ import { findClusters, inRange, labelsOf, makeGraph, replay } from "../../src/cr
 import { nearest, ticks } from "../../src/crlm/page/histogram.js";
 import { inside } from "../../src/crlm/page/map.js";
 import { blend, disc, pack } from "../../src/crlm/page/pixels.js";
+import { Store, fromHash } from "../../src/crlm/page/store.js";
 
 const pairOf = (n, pairs) => {
   const indptr = [0];
@@ -108,4 +109,19 @@ test("pixels blend towards the colour and stay in the picture", () => {
   blend(pixels, 3, 3, 0, 0, disc(2, 1), [0, 0, 0]);
   assert.equal(pixels[0], pack([0, 0, 0]));
   assert.equal(pixels[8], pack([255, 255, 255]));
+});
+
+test("every module can be loaded", async () => {
+  for (const name of ["app", "api", "compute", "controls", "dialogs", "gallery", "inline", "store", "words"]) {
+    await import(`../../src/crlm/page/${name}.js`);
+  }
+});
+
+test("an address brings back settings, and nonsense changes nothing", () => {
+  const start = { settings: { sigma: 1, minSize: 2, maxClusters: null, alpha: 0.01 }, names: {}, excluded: [] };
+  const store = new Store(start);
+  store.set({ settings: { sigma: 2.5, minSize: 4, maxClusters: 7, alpha: null }, names: { 3: "a&b" }, excluded: [1, 5] }, "");
+  assert.deepEqual(fromHash(store.hash(), start, 10), store.state);
+  assert.deepEqual(fromHash("#s=-1&m=x&n={&x=99.-1", start, 10), start);
+  assert.ok(store.undo() && !store.undo());
 });

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from crlm.cli.common import FilePath, check_outputs, remark, say
+from crlm.cli.common import STYLE, FilePath, check_outputs, remark, say
+from crlm.cli.progress import progress_bar
 from crlm.errors import InputError
 
 if TYPE_CHECKING:
@@ -71,7 +72,8 @@ def report(
     check_outputs([target], force, source=model, formats=FORMATS)
     found = CRLM.load(model)
     given = known_of_rows(meta, image, truth)
-    found.report(target, rows_at(found, data), title=title, force=force, **given)
+    with progress_bar(STYLE.progress and not STYLE.quiet, "Bandwidths") as found.progress:
+        found.report(target, rows_at(found, data), title=title, force=force, **given)
     say(f"report  {target.absolute()}")
     remark(f"Next:  {shlex.join(['crlm', 'explore', str(model)])}")
     return 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -16,8 +16,6 @@ from crlm.look.colors import GREY, PALETTE, color
 
 if TYPE_CHECKING:
     from crlm.estimator import CRLM
-
-Pictures = Sequence[Any] | NDArray[Any]
 
 MAX_CLUSTERS = 10
 _TILE = 48  # pixels of a picture
@@ -53,7 +51,7 @@ class GalleryDisplay:
         cls,
         model: CRLM,
         X: Any,
-        images: Pictures | None = None,
+        images: Any = None,
         *,
         cluster: int | None = None,
         limit: int | None = None,
@@ -77,6 +75,8 @@ class GalleryDisplay:
         ax : Axes, optional
         """
         points = points_of_fit(model, X)
+        if images is not None and hasattr(images, "to_list"):
+            images = images.to_list()  # by place, not by index
         if images is not None and len(images) != len(points):
             msg = (
                 f"there are {len(images):,} images for {len(points):,} rows. Pass one picture "

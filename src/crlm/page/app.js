@@ -3,7 +3,8 @@
 import { showCertificate } from "./certificate.js";
 import { colourOf, follow } from "./colours.js";
 import { Computer } from "./compute.js";
-import { codeDialog, exportDialog, helpDialog } from "./dialogs.js";
+import { bindControls } from "./controls.js";
+import { exportDialog } from "./dialogs.js";
 import { count, grouped, h, number } from "./dom.js";
 import { makeGallery } from "./gallery.js";
 import { labelsOf } from "./greedy.js";
@@ -13,10 +14,10 @@ import { listenToKeys } from "./keys.js";
 import { PointMap } from "./map.js";
 import { Store, fromHash } from "./store.js";
 import { makeTable } from "./table.js";
+import { doubt, thinned } from "./words.js";
 
 const SETTLED = 180; // milliseconds after the last move
 const SLOW = 100; // after which what is shown is dimmed
-const LEVELS = [0.001, 0.01, 0.05];
 const PAGE = 60; // rows of a selection shown at a time
 
 const at = (/** @type {string} */ id) => /** @type {any} */ (document.getElementById(id));
@@ -47,6 +48,10 @@ export class App {
     return this.store.state.settings;
   }
 
+  get excluded() {
+    return new Set(this.store.state.excluded);
+  }
+
   // Starting
 
   build() {
@@ -66,6 +71,7 @@ export class App {
       thumb: (row) => (meta.shows === "images" ? this.server.thumb(row) : null),
       onHover: (row) => this.point(row),
       onPick: (row) => this.toggle(row),
+      marks: (row) => `${this.marked.has(row) ? "is-marked" : ""} ${this.excluded.has(row) ? "is-excluded" : ""}`,
       head: at("gallery-orders"),
     });
     this.hover = new HoverCard(at("hover"), this.server, meta);
@@ -74,42 +80,8 @@ export class App {
       onPick: (row) => this.select(row < 0 || this.labels[row] < 0 ? null : this.labels[row]),
       onLasso: (rows) => this.mark(rows),
     });
-    this.buildControls();
+    bindControls(this);
     listenToKeys(this);
-  }
-
-  buildControls() {
-    const { meta } = this;
-    at("evidence").textContent = `evidence: ${meta.estimate.evidence}`;
-    at("evidence").className = `badge is-${meta.estimate.evidence}`;
-    const levels = [...new Set([...LEVELS, ...(meta.start.alpha ? [meta.start.alpha] : [])])].sort((a, b) => a - b);
-    at("alpha").replaceChildren(
-      ...levels.map((level) => h("option", { value: level, text: `α = ${level}` })),
-      h("option", { value: "none", text: "none: every ball" }),
-    );
-    at("suggest").title = `σ ${number(meta.suggested)}`;
-    at("suggest").onclick = () => this.change({ sigma: meta.suggested }, "");
-    at("sigma").onchange = () => this.typed();
-    at("min-size").onchange = () => this.change({ minSize: Math.max(2, Math.round(Number(at("min-size").value)) || 2) }, "");
-    at("max-clusters").onchange = () => {
-      const most = Math.round(Number(at("max-clusters").value));
-      this.change({ maxClusters: most >= 1 ? most : null }, "");
-    };
-    at("alpha").onchange = () => this.change({ alpha: at("alpha").value === "none" ? null : Number(at("alpha").value) }, "");
-    at("undo").onclick = () => this.undo();
-    at("view").onchange = () => this.loadPoints(at("view").value);
-    at("find").onchange = () => this.find(at("find").value);
-    at("fit-map").onclick = () => this.map.fit();
-    at("tool-pan").onclick = () => this.useTool("pan");
-    at("tool-lasso").onclick = () => this.useTool("lasso");
-    at("select-members").onclick = () => this.mark(this.chosenRows());
-    at("show-on-map").onclick = () => this.map.fit(this.chosenRows());
-    at("exclude").onclick = () => this.exclude();
-    at("help").onclick = () => helpDialog(at("dialog"), meta.version);
-    at("code").onclick = async () => codeDialog(at("dialog"), await this.server.code(this.settings));
-    at("export").onclick = () => this.openExport();
-    at("export").disabled = meta.readOnly;
-    at("certificate").ontoggle = () => this.certify();
   }
 
   async start() {
@@ -226,6 +198,7 @@ export class App {
     const background = this.meta.n - clusters.reduce((sum, { rows }) => sum + rows.length, 0);
     this.table.show({ clusters, slots, selected, names, background });
     at("exclude").disabled = !this.marked.size;
+    this.gallery.remark();
     at("undo").disabled = !this.store.past.length;
   }
 
@@ -244,19 +217,9 @@ export class App {
     const { sigma } = this.settings;
     this.plot.set(nearest(this.meta.stops, sigma), `${number(sigma)}, ${count(clusters.length, "cluster")}`, sigma);
     at("table-hint").textContent = `refit ${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`;
-    this.notice(clusters, rows);
-  }
-
-  /** @param {any[]} clusters @param {number} rows */
-  notice(clusters, rows) {
-    const words =
-      clusters.length === 0
-        ? `No cluster at σ ${number(this.settings.sigma)}. Drag σ${this.settings.alpha === null ? "" : ", or leave out the test"}.`
-        : clusters.some((cluster) => cluster.rows.length > 0.5 * this.meta.n)
-          ? "One cluster holds most of the rows: σ is probably too large, and background was absorbed."
-          : "";
-    at("notice").hidden = !words;
-    at("notice").textContent = words;
+    const said = doubt(this.result, this.meta.n);
+    at("notice").hidden = !said;
+    at("notice").textContent = said;
   }
 
   showSettings() {
@@ -436,12 +399,4 @@ export class App {
   forget(settings) {
     this.computer.forget(settings);
   }
-}
-
-/** Background rows to leave out of the map, evenly, when there are too many. @param {any} meta */
-function thinned({ n, maxDrawn }) {
-  if (n <= 2 * maxDrawn) return null;
-  const hidden = new Uint8Array(n).fill(1);
-  for (let i = 0; i < maxDrawn; i++) hidden[Math.floor((i * n) / maxDrawn)] = 0;
-  return hidden;
 }

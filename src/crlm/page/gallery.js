@@ -28,9 +28,10 @@ export const ORDERS = [
  * @param {(row: number) => string|null} how.thumb  address of a picture, or null
  * @param {(row: number|null) => void} [how.onHover]
  * @param {(row: number) => void} [how.onPick]
+ * @param {(row: number) => string} [how.marks]  more classes of a row's tile
  * @param {HTMLElement|null} [how.head]  where the choice of an order goes, if not above the rows
  */
-export function makeGallery(root, { load, thumb, onHover = () => {}, onPick = () => {}, head = null }) {
+export function makeGallery(root, { load, thumb, onHover = () => {}, onPick = () => {}, marks = () => "", head = null }) {
   let [order, serial, offset, total, busy] = ["center", 0, 0, 0, false];
   const tiles = h("div", { class: "tiles", role: "list" });
   const note = h("p", { class: "gallery-note", role: "status" });
@@ -74,6 +75,15 @@ export function makeGallery(root, { load, thumb, onHover = () => {}, onPick = ()
     await more(true);
   }
 
+  /** Show which rows are marked, without loading them again. */
+  function remark() {
+    for (const one of tiles.querySelectorAll(".tile")) {
+      const classes = marks(Number(one.dataset.row)).split(" ");
+      for (const name of ["is-marked", "is-excluded"]) one.classList.toggle(name, classes.includes(name));
+      one.setAttribute("aria-pressed", String(classes.includes("is-marked")));
+    }
+  }
+
   async function more(fresh = false) {
     if (busy || offset >= total) return;
     busy = true;
@@ -92,6 +102,7 @@ export function makeGallery(root, { load, thumb, onHover = () => {}, onPick = ()
     const made = page.items.map((item) => tile(item, thumb(item.row), onHover, onPick));
     if (fresh) tiles.replaceChildren(...made);
     else tiles.append(...made);
+    remark();
     const first = tiles.querySelector(".tile");
     if (fresh && first) first.tabIndex = 0;
     offset += page.items.length;
@@ -105,6 +116,7 @@ export function makeGallery(root, { load, thumb, onHover = () => {}, onPick = ()
     /** Orders only make sense around a centre. */
     setOrders: (/** @type {boolean} */ shown) => (bar.hidden = !shown),
     show,
+    remark,
   };
 }
 
@@ -120,7 +132,7 @@ function tile(item, address, onHover, onPick) {
   const picture = address ? image(address, title) : words(item);
   const button = h(
     "button",
-    { type: "button", tabindex: -1, class: address ? "tile is-image" : "tile", title: item.text ?? title },
+    { type: "button", tabindex: -1, "data-row": item.row, class: address ? "tile is-image" : "tile", title: item.text ?? title },
     picture,
     h("span", { class: "tile-foot", title: far && "distance from the centre, in radii" }, h("span", { class: "tile-title", text: title }), h("span", { text: far })),
   );

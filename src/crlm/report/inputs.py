@@ -78,6 +78,7 @@ def read_inputs(
     if table is not None:
         images = _images_of(model, table) if images is None else images
         meta = _meta_of(table) if meta is None else meta
+    images = images.to_list() if hasattr(images, "to_list") else images  # by place, not by index
     points = check_points(check_table(X), model._metric)
     _check_same(model, points)
 

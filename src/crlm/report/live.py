@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from copy import copy
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -49,7 +50,8 @@ def find_stops(model: CRLM, inputs: Inputs, estimate: SigmaEstimate) -> Stops | 
     """
     task = copy(model)._task(inputs.X, model.certificate_.weights, reset=True)
     try:
-        pairs, high = stored_pairs(task, estimate, model.sigma_max_, MAX_SEARCHED)
+        quiet = replace(task, progress=None)  # the bandwidths take longer, and are counted below
+        pairs, high = stored_pairs(quiet, estimate, model.sigma_max_, MAX_SEARCHED)
     except MemoryLimitError:
         return None
     if high < model.sigma_max_:
@@ -58,7 +60,11 @@ def find_stops(model: CRLM, inputs: Inputs, estimate: SigmaEstimate) -> Stops | 
     if task.alpha is not None:
         task = task.remembering()
     ranked = RankedPairs.of(pairs)
-    steps = [clusters_at(task, ranked, at) for at in sigmas.tolist()]
+    steps = []
+    for done, at in enumerate(sigmas.tolist(), start=1):
+        steps.append(clusters_at(task, ranked, at))
+        if task.progress is not None:
+            task.progress(done, len(sigmas))
     return Stops(task, sigmas, steps, ranked)
 
 
