@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format wheel clean
+.PHONY: help demo test check browser format wheel clean
 
 help:  ## what can be made
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -18,16 +18,27 @@ $(READY): pyproject.toml constraints.txt
 		--constraint constraints.txt --editable '.[test]'
 	@touch $@
 
-demo: $(READY)  ## find three clusters in 95 % background, draw the picture
-	@$(BIN)/crlm demo
+demo: $(READY)  ## clusters in 95 % background, then real faces; pictures and a report
+	@$(BIN)/crlm demo --quiet
+	@echo
+	@$(BIN)/crlm demo faces
 
 check: $(READY)  ## style and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-test: check  ## everything that must hold before a change lands
+test: check browser  ## everything that must hold before a change lands
 	$(BIN)/python -m pytest --numprocesses 2
+
+# The tests of the page drive Debian's Chromium and Node; without them they are skipped.
+browser:
+	@if ! command -v chromium >/dev/null || ! command -v node >/dev/null; then \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+			{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
+				apt-get install -qq -y --no-install-recommends chromium nodejs >/dev/null; } || \
+				echo "chromium or node could not be installed; tests of the page are skipped"; \
+		else echo "no chromium or node; tests of the page are skipped"; fi; fi
 
 format: $(READY)  ## mend what can be mended by machine
 	$(BIN)/ruff check --fix .
@@ -37,4 +48,4 @@ wheel:  ## build the wheel of what is committed, install it in an empty environm
 	PYTHON=$(PYTHON) .ci/wheel
 
 clean:  ## remove what was made
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis crlm-demo.png
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis crlm-demo.png crlm-demo-faces.png crlm-demo-faces.html

@@ -40,8 +40,13 @@ def test_demo_faces_finds_them_and_draws_the_gallery(run, folder):
         assert "100 faces, 100 other pieces" in out
         assert float(out.split("F-measure against the truth")[1].split()[0]) > 0.9
         assert f"picture  {folder / 'crlm-demo-faces.png'}" in out
-        assert "Next:  crlm embed" in err
-    assert names_in(folder) == ["crlm-demo-faces.png"]
+        assert f"report   {folder / 'crlm-demo-faces.html'}" in out
+        assert "crlm explore --demo faces" in err
+        assert "crlm embed" in err
+    assert names_in(folder) == ["crlm-demo-faces.html", "crlm-demo-faces.png"]
+    page = (folder / "crlm-demo-faces.html").read_text(encoding="utf-8")
+    assert "1 cluster holds 99 of 200 rows" in page
+    assert page.count('<img src="data:image/png') > 20
     drawn = matplotlib.image.imread("crlm-demo-faces.png")[..., :3]
     assert (drawn[0, 0] == 1).all()
     grey = (np.ptp(drawn, axis=2) < 0.01) & (drawn[..., 0] < 0.9)

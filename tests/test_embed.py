@@ -20,7 +20,13 @@ import crlm
 from crlm.cli import main
 from crlm.describe import Hog, Pixels, describe_images
 from crlm.embed import unfinished_name
-from crlm.errors import InputError, MissingExtraError, ParameterError
+from crlm.errors import (
+    DiskFullError,
+    InputError,
+    MissingExtraError,
+    OutputError,
+    ParameterError,
+)
 from crlm.features import hog
 from crlm.images import pixels
 from crlm.network import Network
@@ -402,6 +408,26 @@ def test_what_is_done_is_not_done_again(folder):
     other.close()
     os.utime(pictures[0], (1, 1))
     assert len(Unfinished(place, pictures, {"size": 32})) == 0  # changed since
+
+
+def test_full_disk_keeps_what_was_done(folder):
+    pictures = [folder / "photos" / name for name in GOOD]
+    store = Unfinished(folder / ".x", pictures, {})
+    store.update({0: np.ones(8, np.float32), 1: "broken"})
+    store._base.execute("pragma max_page_count = 6")  # for SQLite the same as a full disk
+    with pytest.raises(DiskFullError, match=r"\.x \(database or disk is full\)\. What was done"):
+        store.update({i: np.ones(4000, np.float32) for i in (2, 3)})
+    store.close()
+    again = Unfinished(folder / ".x", pictures, {})
+    assert list(again) == [0, 1]
+    assert again[1] == "broken"
+    again.remove()
+    assert not (folder / ".x").exists()
+
+
+def test_folder_that_is_not_there_is_no_place_for_it(folder):
+    with pytest.raises(OutputError, match="unable to open database file"):
+        Unfinished(folder / "nowhere" / ".x", [], {})
 
 
 def test_progress_counts_what_was_done_before(folder):

@@ -123,7 +123,9 @@ def test_gallery_draws_every_pick_and_frames_the_marked(faces, model):
 
     picks = pick_rows(model, faces.X, 0, 6)
     marked = {int(picks.edge[0]), int(picks.nearly_in[1])}
-    display = GalleryDisplay(picks, faces.images, marked).plot(columns=4)
+    display = GalleryDisplay.from_estimator(
+        model, faces.X, faces.images, cluster=0, limit=6, marked=marked
+    )
     assert len(display.ax_.images) == 18
     assert len(display.ax_.lines) == 2
     assert [text.get_text().split(":")[0] for text in display.ax_.texts] == [

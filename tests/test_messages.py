@@ -106,7 +106,7 @@ MESSAGES = [
     (
         lambda: ClusterMapDisplay.from_estimator(CRLM(1.0).fit(X), X[:2]),
         InputError,
-        ["X has 2 rows", "fitted on 6"],
+        ["X is 2 x 2", "fitted on 6 x 2"],
     ),
 ]
 

@@ -3,9 +3,12 @@
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from crlm import CRLM, GMMUB, sigma_path
 from crlm.errors import MemoryLimitError
+from crlm.loss import sq_cutoff
+from crlm.search import RankedPairs, StoredGraph, pairs_within
 from strategies import data_sets
 
 
@@ -26,6 +29,28 @@ def test_every_step_is_a_separate_fit(case):
         alone = CRLM(sigma, G=G, alpha=None).fit(X)
         assert np.array_equal(path.labels(step), alone.labels_)
         assert path.n_clusters[step] == alone.n_clusters_
+
+
+@settings(max_examples=40, deadline=None)
+@given(data_sets(max_d=6), st.integers(0, 2**32 - 1))
+def test_pairs_in_order_of_distance_answer_as_plain_ones_do(case, seed):
+    X, sigma, G = case
+    rng = np.random.default_rng(seed)
+    whole = rng.integers(0, 4, len(X))
+    for weights in (whole, whole * 0.7):
+        task = CRLM(G=G)._task(X, weights if weights.any() else None, reset=True)
+        d = X.shape[1]
+        pairs = pairs_within(task.X, sq_cutoff(1.5 * sigma, d, G), memory_limit=2**30)
+        ranked = RankedPairs.of(pairs).near(sigma, d, G, task.weights)
+        near = pairs.closer(sq_cutoff(sigma, d, G))
+        plain = StoredGraph(near, sigma, d, G, task.weights)
+        for i in rng.integers(0, len(X), 5).tolist():
+            assert np.array_equal(ranked.L, plain.L)
+            if plain.alive[i]:
+                ball = plain.ball(i)
+                assert np.array_equal(ranked.ball(i), ball)
+                plain.remove(ball)
+                ranked.remove(ball)
 
 
 def test_every_step_is_judged_as_a_separate_fit_is(toy):

@@ -17,21 +17,50 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from crlm import scores as scores
     from crlm import theory as theory
+    from crlm.display import AdmissibleRegionDisplay as AdmissibleRegionDisplay
+    from crlm.display import CertificateDisplay as CertificateDisplay
+    from crlm.display import ClusterMapDisplay as ClusterMapDisplay
+    from crlm.display import GalleryDisplay as GalleryDisplay
+    from crlm.display import SigmaHistogramDisplay as SigmaHistogramDisplay
+    from crlm.display import SweepDisplay as SweepDisplay
     from crlm.estimator import CRLM as CRLM
     from crlm.estimator import sigma_path as sigma_path
     from crlm.model import GMMUB as GMMUB
     from crlm.sigma import estimate_sigma as estimate_sigma
+    from crlm.streams import stream as stream
 
-__all__ = ["CRLM", "GMMUB", "__version__", "estimate_sigma", "scores", "sigma_path", "theory"]
+__all__ = [
+    "CRLM",
+    "GMMUB",
+    "AdmissibleRegionDisplay",
+    "CertificateDisplay",
+    "ClusterMapDisplay",
+    "GalleryDisplay",
+    "SigmaHistogramDisplay",
+    "SweepDisplay",
+    "__version__",
+    "estimate_sigma",
+    "scores",
+    "sigma_path",
+    "stream",
+    "theory",
+]
 
 # Each public name is imported when it is first asked for, so that `import crlm` and
 # `crlm --help` do not pay for scikit-learn, which takes seconds on a cold disk.
 _HOME = {
+    "AdmissibleRegionDisplay": "crlm.display",
+    "CertificateDisplay": "crlm.display",
     "CRLM": "crlm.estimator",
+    "ClusterMapDisplay": "crlm.display",
     "GMMUB": "crlm.model",
+    "GalleryDisplay": "crlm.display",
+    "SigmaHistogramDisplay": "crlm.display",
+    "SweepDisplay": "crlm.display",
     "estimate_sigma": "crlm.sigma",
     "scores": "crlm.scores",
     "sigma_path": "crlm.estimator",
+    "stream": "crlm.streams",
     "theory": "crlm.theory",
 }
 

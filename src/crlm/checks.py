@@ -107,6 +107,47 @@ def check_metric(value: object) -> Literal["euclidean", "cosine"]:
     raise ParameterError(msg)
 
 
+def check_n_landmarks(value: object) -> int | Literal["auto"] | None:
+    """Number of candidate centres, "auto", or None for every row."""
+    if value is None:
+        return None
+    if isinstance(value, str) and value == "auto":
+        return "auto"
+    if not _is_whole(value) or value < 1:  # type: ignore[operator]
+        msg = (
+            f"n_landmarks must be a whole number of at least 1, 'auto' or None, got {value!r}. "
+            f"None is exact; some 5 over the share of rows in the smallest cluster is enough to "
+            f"find it."
+        )
+        raise ParameterError(msg)
+    return int(value)  # type: ignore[call-overload,no-any-return]
+
+
+def check_share(name: str, value: object, meaning: str) -> float:
+    """A number between 0 and 1."""
+    if not 0.0 < _real(value) < 1.0:
+        msg = f"{name} must be a number between 0 and 1, got {value!r}. It is {meaning}."
+        raise ParameterError(msg)
+    return _real(value)
+
+
+def check_random_state(value: object) -> int:
+    """Seed of the draw of landmarks; None is 0, so that equal data give equal labels."""
+    if value is None:
+        return 0
+    if isinstance(value, np.random.RandomState):
+        return int(value.randint(2**31))
+    if isinstance(value, np.random.Generator):
+        return int(value.integers(2**31))
+    if not _is_whole(value) or value < 0:  # type: ignore[operator]
+        msg = (
+            f"random_state must be None, a whole number of at least 0, or a generator of NumPy, "
+            f"got {value!r}. Only the draw of landmarks depends on it."
+        )
+        raise ParameterError(msg)
+    return int(value)  # type: ignore[call-overload,no-any-return]
+
+
 def check_n_jobs(value: object) -> int:
     """Number of threads; None and -1 mean every core this process may use."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()

@@ -7,10 +7,10 @@ and the only module that imports scikit-learn's base classes.
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable
 from copy import copy
-from typing import Any, Literal, Self
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,20 +19,25 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from crlm import checks, summary
 from crlm.certificate import Certificate, certify
-from crlm.errors import WeakEvidenceWarning
+from crlm.errors import ParameterError
 from crlm.greedy import Cluster
 from crlm.labels import BACKGROUND
-from crlm.loss import G_PAPER, sq_cutoff
+from crlm.landmarks.model import LandmarkFits, warn_if_weak
+from crlm.landmarks.source import Source
+from crlm.loss import G_PAPER
 from crlm.model import GMMUB
 from crlm.path import SigmaPath, walk
 from crlm.references import first_of_equals
-from crlm.search import Floats, Weights, first_ball, neighbourhood
+from crlm.search import Floats, Neighbourhood, Weights, neighbourhood
 from crlm.sigma import SigmaEstimate
 from crlm.task import Task
 from crlm.theory.plan import adaptive_G
 
+if TYPE_CHECKING:
+    from crlm.explorer.serve import Explorer
 
-class CRLM(ClusterMixin, BaseEstimator):  # type: ignore[misc]
+
+class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
     """Find tight clusters in data that is mostly background.
 
     Repeats one step: take the point whose ball of radius ``sigma_max * sqrt(d * G)`` holds the
@@ -67,12 +72,24 @@ class CRLM(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     metric : {"euclidean", "cosine"}, default="euclidean"
         "cosine" is Euclidean distance after dividing each row by its length; `sigma_max`, the
         centres and the sigmas then refer to the divided rows.
+    n_landmarks : int, "auto" or None, default=None
+        None looks at every row as a centre. A number takes so many rows, drawn at random, as the
+        only possible centres; losses and balls are still over all rows, and the data are read in
+        three passes, so that they may be a memory-mapped file, a source (:func:`crlm.stream`), or
+        a function that returns blocks of rows. "auto" draws so many that a cluster of at least
+        `min_weight` is missed with a chance of at most `delta`.
+    min_weight : float, default=0.001
+        Share of all rows in the smallest cluster that "auto" must not miss.
+    delta : float, default=0.01
+        Chance that it misses any of them.
     memory_limit : int or str, default="auto"
         Bytes, or a size such as "2GB", that a fit may allocate. With less it takes longer:
         pairs that do not fit are not stored. "auto" is half of the free memory. The labels do
         not depend on it. (``sigma_max="auto"`` works in some 100 MB of its own.)
     n_jobs : int or None, default=None
         Threads. None and -1 use every core. The labels do not depend on it.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed of the draw of landmarks; nothing else is random. None is 0.
     progress : callable or None, default=None
         Called as ``progress(done, total)`` while the search runs. Whatever it raises ends the
         fit.
@@ -97,8 +114,8 @@ class CRLM(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         Loss of each cluster when it was chosen; never decreasing.
     p_values_ : ndarray of shape (n_clusters_,)
         Chance of a ball like this anywhere in a background alone; NaN with ``alpha=None``.
-    n_duplicates_ : int
-        Rows that are exact copies of an earlier row.
+    n_duplicates_ : int or None
+        Rows that are exact copies of an earlier row; None, not counted, with landmarks.
     weights_ : ndarray of shape (n_clusters_,)
         Share of the points in each cluster.
     background_weight_ : float
@@ -113,6 +130,9 @@ class CRLM(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         What "auto" saw: peaks, evidence, histogram. None when `sigma_max` was given.
     certificate_ : Certificate
         Margins of the answer, whether CRLM must return exactly it, and what the theorems say.
+        None with landmarks: it needs the losses of all rows.
+    landmark_indices_ : ndarray of shape (n_landmarks,)
+        Rows that could be centres, ascending; only with landmarks.
     n_features_in_ : int
         Number of columns seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -156,6 +176,7 @@ class CRLM(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     sigma_estimate_: SigmaEstimate | None
     certificate_: Certificate
     _origin: tuple[Any, Any] | None  # source and settings, which `record` keeps here
+    landmark_indices_: NDArray[np.int64]
 
     def __init__(
         self,
@@ -166,8 +187,12 @@ class CRLM(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         alpha: float | None = 0.01,
         G: float | Literal["auto"] = G_PAPER,
         metric: Literal["euclidean", "cosine"] = "euclidean",
+        n_landmarks: int | Literal["auto"] | None = None,
+        min_weight: float = 0.001,
+        delta: float = 0.01,
         memory_limit: int | str = "auto",
         n_jobs: int | None = None,
+        random_state: int | np.random.Generator | np.random.RandomState | None = None,
         progress: Callable[[int, int], object] | None = None,
     ) -> None:
         self.sigma_max = sigma_max
@@ -176,25 +201,48 @@ class CRLM(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.alpha = alpha
         self.G = G
         self.metric = metric
+        self.n_landmarks = n_landmarks
+        self.min_weight = min_weight
+        self.delta = delta
         self.memory_limit = memory_limit
         self.n_jobs = n_jobs
+        self.random_state = random_state
         self.progress = progress
 
-    def fit(self, X: Any, y: object = None, sample_weight: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: object = None,
+        sample_weight: Any = None,
+        *,
+        checkpoint: str | os.PathLike[str] | None = None,
+    ) -> Self:
         """Find the clusters of `X`.
 
         Parameters
         ----------
         X : array-like or dataframe of shape (n_samples, n_features)
+            With `n_landmarks` also a source of blocks, or a function that returns them.
         y : ignored
         sample_weight : array-like of shape (n_samples,), default=None
             How many points each row stands for. A whole weight is the same as that many
             copies of the row.
+        checkpoint : path-like or None, default=None
+            With `n_landmarks`, a file to keep what is done so far in. A fit that was killed goes
+            on from there, to the same result; at the end the file is removed.
 
         Returns
         -------
         self : CRLM
         """
+        if checks.check_n_landmarks(self.n_landmarks) is not None:
+            return self._fit_landmarks(X, sample_weight, checkpoint)
+        if checkpoint is not None or isinstance(X, Source) or callable(X):
+            msg = (
+                "blocks of rows and checkpoints need landmarks. Pass n_landmarks='auto', or an "
+                "array as X and no checkpoint."
+            )
+            raise ParameterError(msg)
         given = checks.check_sigma_max(self.sigma_max)
         metric = checks.check_metric(self.metric)
         # On a copy: the checks write attributes, and a fit that fails must leave no trace.
@@ -202,16 +250,8 @@ class CRLM(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         task = checked._task(X, sample_weight, reset=True)
         sigma_max, estimate = task.bandwidth(given)
         if estimate is not None:
-            _warn_if_weak(estimate, given)
-        near = neighbourhood(
-            task.X,
-            sigma_max,
-            task.G,
-            task.weights,
-            memory_limit=task.memory_limit,
-            n_jobs=task.n_jobs,
-            progress=task.progress,
-        )
+            warn_if_weak(estimate, given)
+        near = checked._neighbourhood(task, sigma_max)
         first_losses = near.L.copy()
         clusters = task.clusters(near, sigma_max)
 
@@ -235,6 +275,36 @@ class CRLM(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             metric=metric,
         )
         return self
+
+    def _neighbourhood(self, task: Task, sigma_max: float) -> Neighbourhood:
+        """Losses and balls of all rows."""
+        return neighbourhood(
+            task.X,
+            sigma_max,
+            task.G,
+            task.weights,
+            memory_limit=task.memory_limit,
+            n_jobs=task.n_jobs,
+            progress=task.progress,
+        )
+
+    def update(self, X: Any) -> NDArray[np.int64]:
+        """Count new rows into the clusters that were found, and return their labels.
+
+        The balls stay where they are; sizes, means, sigmas and weights become those of all
+        members seen so far. In which blocks the rows come does not matter. `labels_` keeps to the
+        rows of `fit`.
+
+        Parameters
+        ----------
+        X : array-like or dataframe of shape (n_samples, n_features), or blocks of them
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        return self._update(X)
 
     def path(self, X: Any, sigmas: Any = None, *, sample_weight: Any = None) -> SigmaPath:
         """Clusters at many bandwidths, from one search at the largest of them.
@@ -265,14 +335,12 @@ class CRLM(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     def predict(self, X: Any) -> NDArray[np.int64]:
         """Cluster of each row: the first ball, in the order found, that contains it, or -1.
 
-        On the data of `fit` this gives `labels_`.
+        On the data of `fit` this gives `labels_`. Blocks of rows, as in `fit` with landmarks or
+        from an iterator, are read one after the other.
         """
         check_is_fitted(self)
-        return first_ball(
-            self._points(X, self._metric, reset=False),
-            self.ball_centers_,
-            sq_cutoff(self.sigma_max_, self.n_features_in_, self.G_),
-        )
+        labels = [self._first_ball(points) for points in self._blocks(X)]
+        return labels[0] if len(labels) == 1 else np.concatenate([np.zeros(0, np.int64), *labels])
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Posterior of each cluster, and in the last column of the background.
@@ -309,6 +377,95 @@ class CRLM(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         from crlm import record
 
         return record.load(cls, path)
+
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        X: Any = None,
+        *,
+        images: Any = None,
+        meta: Any = None,
+        y: Any = None,
+        title: str | None = None,
+        force: bool = False,
+    ) -> Path:
+        """Write one self-contained HTML file: verdict, figures, clusters, gallery, map.
+
+        It asks for nothing from outside, can be read without JavaScript and printed, and is at
+        most 5 MB large; what does not fit is left out, and the report says so.
+
+        Parameters
+        ----------
+        path : path-like
+            Its name ends in ``.html``.
+        X : array-like or dataframe, optional
+            The data of `fit`; a model keeps no copy. Left out, they are read again from the
+            file that ``crlm fit`` noted in the model, with the pictures and words in it.
+        images : sequence of path or ndarray, optional
+            A picture for each row.
+        meta : dataframe, dict of columns, or sequence of str, optional
+            Words about each row. The first column names it; a column with few values tells
+            what each cluster mostly is.
+        y : array-like of int or str, optional
+            True labels; -1 or "background" for rows in no cluster.
+        title : str, optional
+            What the data are called; by default the name of their file.
+        force : bool, default=False
+            Replace a file that exists.
+
+        Returns
+        -------
+        path : Path
+            The file.
+        """
+        from crlm.report import write_report
+
+        check_is_fitted(self)
+        return write_report(self, path, X, images=images, meta=meta, y=y, title=title, force=force)
+
+    def explore(
+        self,
+        X: Any = None,
+        *,
+        images: Any = None,
+        texts: Any = None,
+        ids: Any = None,
+        meta: Any = None,
+        sample_weight: Any = None,
+        host: str = "127.0.0.1",
+        port: int = 5151,
+        browser: bool = True,
+    ) -> Explorer:
+        """Open a page on this machine to drag `sigma_max` and look at the clusters.
+
+        Parameters
+        ----------
+        X : array-like or dataframe, optional
+            The rows; a model that was read from a file finds its own.
+        images : sequence of paths or array of pictures, optional
+            One for each row, shown in the gallery.
+        texts, ids : sequence of str, optional
+            Words of each row, and what it is called.
+        meta : dataframe or dict of columns, optional
+            More about each row.
+        sample_weight : array-like of shape (n_samples,), optional
+            As in `fit`.
+        host, port : str, int
+            Where to listen; the next port is taken when this one is. Other hosts than this
+            machine's loopback let other machines in, if they know the token.
+        browser : bool
+            Whether to open the page; its address is in the result. A notebook shows a smaller
+            one instead, inside the cell and without a server.
+
+        Returns
+        -------
+        explorer : Explorer
+            Serves until the program ends, or ``explorer.close()``.
+        """
+        from crlm.explorer.opening import explore_model
+
+        known = {"images": images, "texts": texts, "ids": ids, "meta": meta}
+        return explore_model(self, X, known, sample_weight, browser=browser, host=host, port=port)
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         settings: str = super().__repr__(N_CHAR_MAX)
@@ -401,18 +558,3 @@ def _enclosing_ball(X: Floats) -> tuple[NDArray[np.float64], float]:
         float(np.square(X[s : s + 1024] - center).sum(axis=1).max()) for s in range(0, len(X), 1024)
     )
     return center, float(np.sqrt(sq_radius))
-
-
-def _warn_if_weak(estimate: SigmaEstimate, rule: object) -> None:
-    if estimate.evidence == "weak":
-        why = (
-            "there is no peak in the distances"
-            if rule == "histogram"
-            else "at no bandwidth do the data differ from background alone"
-        )
-        msg = (
-            f"evidence for sigma_max is weak: {why}. Using the best guess, "
-            f"{estimate.suggested:.4g}. If you know the spread of a cluster, pass sigma_max; a "
-            f"larger alpha reports less certain clusters."
-        )
-        warnings.warn(msg, WeakEvidenceWarning, stacklevel=3)

@@ -42,6 +42,7 @@ def find_clusters(
     weights: Weights,
     accept: Callable[[Ball], bool],
     candidates: NDArray[np.intp] | None = None,
+    may: Callable[[int], bool] | None = None,
 ) -> Iterator[Cluster]:
     """Yield the clusters of Algorithm 2 (`alg:multclust`), best first.
 
@@ -51,21 +52,37 @@ def find_clusters(
     wants at least three points must not stop at the pair.)
 
     `candidates` are the rows that may be centres, ascending; None for all. Who knows that
-    `accept` will refuse the others spares looking at them.
+    `accept` will refuse the others spares looking at them. `may` says the same of one row, and
+    is asked when its turn comes.
     """
+    for ball in accepted_balls(near, weights, accept, candidates, may):
+        yield Cluster(ball, *mean_shift_step(X, ball, sigma_max, weights))
+
+
+def accepted_balls(
+    near: Neighbourhood,
+    weights: Weights,
+    accept: Callable[[Ball], bool],
+    candidates: NDArray[np.intp] | None = None,
+    may: Callable[[int], bool] | None = None,
+) -> Iterator[Ball]:
+    """Yield the balls of the clusters, each removed from the data before the next is sought."""
     whole = np.issubdtype(weights.dtype, np.integer)
-    for ball in balls_by_loss(near, weights, candidates):
+    for ball in balls_by_loss(near, weights, candidates, may):
         if whole and ball.size == 1:
             return  # "if |C_j| = 1 break": what is left has no loss beyond its own -G
         if len(ball.members) == 1 and ball.size <= 1:
             continue  # less than a point alone is no cluster either
         if accept(ball):
             near.remove(ball.members)
-            yield Cluster(ball, *mean_shift_step(X, ball, sigma_max, weights))
+            yield ball
 
 
 def balls_by_loss(
-    near: Neighbourhood, weights: Weights, candidates: NDArray[np.intp] | None = None
+    near: Neighbourhood,
+    weights: Weights,
+    candidates: NDArray[np.intp] | None = None,
+    may: Callable[[int], bool] | None = None,
 ) -> Iterator[Ball]:
     """Yield the ball of least loss, again and again; each row is a centre at most once.
 
@@ -89,6 +106,8 @@ def balls_by_loss(
             continue  # a row of weight zero is as good as absent, and cannot be a centre
         if (now := int(near.L[i])) != queued:
             heapq.heappush(changed, (now, i))
+            continue
+        if may is not None and not may(i):
             continue
         C = near.ball(i)
         yield Ball(i, C, weights[C].sum().item(), now * QUANTUM)

@@ -45,8 +45,8 @@ CONTRAST = 2.0
 # own scatter does not matter. Two, because a neighbouring cluster may lie in one of them.
 SHELLS = (3, 7)
 OUTER = 4  # the own slope is taken up to this many times the shell
-# A ball of most points leaves no background to compare it with; half of the data may be clusters.
-LARGEST = 0.6
+# A ball of more than half of the points leaves no background to compare it with.
+LARGEST = 0.5
 _USED = 0.95  # the last few of all neighbours are the edge of the data
 # Growth is read from the lower quartile: rows of clusters lie in the upper tail.
 _LOW, _LOWER = 0.25, 0.05

@@ -19,6 +19,9 @@ G_PAPER = 4.0  # "we fix G = 4"
 # break by rounding error, differently for every thread count and block size.
 QUANTUM = 2.0**-30
 
+# The square is sigma * sigma, not sigma**2: a product is rounded correctly on every machine and in
+# every language, a power is not, and the page has to find the same labels in JavaScript.
+
 # A row's sum fits in int64 while n * G stays below this.
 MAX_TOTAL = 2.0**63 * QUANTUM
 
@@ -31,7 +34,7 @@ def sq_cutoff(sigma: float, d: int, G: float = G_PAPER) -> float:
     >>> sq_cutoff(10.0, d=100)
     40000.0
     """
-    return d * G * sigma**2
+    return d * G * (sigma * sigma)
 
 
 def robust_loss(
@@ -62,7 +65,7 @@ def robust_loss(
     >>> robust_loss([0.0, 10.0**2, 20.0**2, 30.0**2], sigma=1.0, d=100)
     array([-4., -3.,  0.,  0.])
     """
-    return np.minimum(np.asarray(sq_dist, dtype=np.float64) / (d * sigma**2) - G, 0.0)
+    return np.minimum(np.asarray(sq_dist, dtype=np.float64) / (d * (sigma * sigma)) - G, 0.0)
 
 
 def fixed_point(loss: ArrayLike) -> NDArray[np.int64]:

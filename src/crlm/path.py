@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from crlm.labels import BACKGROUND
 from crlm.loss import sq_cutoff
-from crlm.search import Pairs, StoredGraph, pairs_within
+from crlm.search import RankedPairs, pairs_within
 from crlm.task import Judged, Task
 
 _SAME = 0.95  # Jaccard index from which on two sets of rows are the same cluster's
@@ -34,6 +34,8 @@ class SigmaPath(NamedTuple):
         Rows of each cluster at each bandwidth, in the order found.
     p_values : list of ndarray
         Their p-values.
+    centers : list of ndarray
+        Row at the middle of each cluster at each bandwidth.
     tracks : list of ndarray
         A number for each cluster that stays the same while it can be followed from one
         bandwidth to the next: at least half of the rows of both are common.
@@ -50,6 +52,7 @@ class SigmaPath(NamedTuple):
     tracks: list[NDArray[np.intp]]
     stable: list[tuple[float, float]]
     n_samples: int
+    centers: list[NDArray[np.intp]]
 
     def labels(self, step: int) -> NDArray[np.int64]:
         """Label of every row at one of the bandwidths, as a fit there gives them."""
@@ -68,16 +71,18 @@ def walk(task: Task, sigmas: NDArray[np.float64]) -> SigmaPath:
         When the pairs of the largest radius do not fit in memory.
     """
     d = task.X.shape[1]
+    if task.alpha is not None:
+        task = task.remembering()
     pairs = pairs_within(
         task.X,
         sq_cutoff(float(sigmas[-1]), d, task.G),
         memory_limit=task.memory_limit,
         n_jobs=task.n_jobs,
     )
+    ranked = RankedPairs.of(pairs)
     steps: list[list[Judged]] = []
     for done, sigma in enumerate(sigmas.tolist(), start=1):
-        near = _closer(pairs, sq_cutoff(sigma, d, task.G))
-        steps.append(task.clusters(StoredGraph(near, sigma, d, task.G, task.weights), sigma))
+        steps.append(clusters_at(task, ranked, sigma))
         if task.progress is not None:
             task.progress(done, len(sigmas))
     members = [[judged.cluster.ball.members for judged in step] for step in steps]
@@ -91,14 +96,16 @@ def walk(task: Task, sigmas: NDArray[np.float64]) -> SigmaPath:
         _follow(members),
         _stable(sigmas, members),
         n,
+        [
+            np.array([judged.cluster.ball.center_index for judged in step], dtype=np.intp)
+            for step in steps
+        ],
     )
 
 
-def _closer(pairs: Pairs, cutoff: float) -> Pairs:
-    """Those pairs whose squared distance is less than `cutoff`."""
-    near = pairs.sq_dist < cutoff
-    kept = np.concatenate([[0], np.cumsum(near)])[pairs.indptr].astype(pairs.indptr.dtype)
-    return Pairs(pairs.order, kept, pairs.indices[near], pairs.sq_dist[near])
+def clusters_at(task: Task, ranked: RankedPairs, sigma: float) -> list[Judged]:
+    """Clusters at a bandwidth whose pairs are all among those given."""
+    return task.clusters(ranked.near(sigma, task.X.shape[1], task.G, task.weights), sigma)
 
 
 def _follow(members: list[list[NDArray[np.intp]]]) -> list[NDArray[np.intp]]:

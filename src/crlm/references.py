@@ -8,12 +8,12 @@ once: a copy is no evidence.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
+from functools import cache, cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from crlm.search import Floats, Weights
 from crlm.search.distance import sq_distances_of_pairs
@@ -26,6 +26,12 @@ _BLOCK = 512
 # where a row stands, does not tell in the result.
 _QUANTUM = 2.0**-30
 _CLOSE = 1e-10  # below this share of the norms a product has lost too many digits
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    """Matrix libraries in this process; looking for them takes as long as a small product."""
+    return ThreadpoolController()
 
 
 @dataclass(frozen=True)
@@ -47,10 +53,15 @@ class References:
     distinct: NDArray[np.bool_]
     center: F64
     exponent: int  # points are the rows less the centre, over 2**exponent
+    total: int | None = None  # rows that count, when X was a sample of them
 
     @classmethod
-    def choose(cls, X: Floats, weights: Weights) -> References:
-        """Take references from the rows of `X` that have some weight."""
+    def choose(cls, X: Floats, weights: Weights, n: int | None = None) -> References:
+        """Take references from the rows of `X` that have some weight.
+
+        `n` is the number of rows of which these are a random sample, if they are one; as many of
+        them are taken to be copies as in the sample.
+        """
         distinct = _distinct(X, weights)
         rows = np.flatnonzero(distinct)
         middle = (len(rows) - 1) // 2
@@ -61,12 +72,13 @@ class References:
             rows = np.sort(rows[order[some]])
         points = X[rows].astype(np.float64) - center
         exponent = math.frexp(max(float(np.abs(points).max(initial=0.0)), 1e-300))[1]
-        return cls(np.ldexp(points, -exponent), rows, distinct, center, exponent)
+        total = None if n is None else round(n * distinct.sum() / np.count_nonzero(weights))
+        return cls(np.ldexp(points, -exponent), rows, distinct, center, exponent, total)
 
     @property
     def n_points(self) -> int:
         """Number of rows that count."""
-        return int(self.distinct.sum())
+        return int(self.distinct.sum()) if self.total is None else self.total
 
     @property
     def w(self) -> float:
@@ -102,7 +114,7 @@ class References:
             return self._logs(np.square(self.points - A).sum(axis=1)[None])
         out = np.empty((len(A), len(self.points)))
         sq_norm = np.square(self.points).sum(axis=1)
-        with threadpool_limits(limits=1, user_api="blas"):
+        with _libraries().limit(limits=1, user_api="blas"):
             for start in range(0, len(A), _BLOCK):
                 part = slice(start, start + _BLOCK)
                 scale = np.square(A[part]).sum(axis=1)[:, None] + sq_norm
@@ -120,6 +132,34 @@ class References:
         out *= 0.5
         out += self.exponent * math.log(2.0)
         return np.multiply(np.rint(out / _QUANTUM, out=out), _QUANTUM, out=out)
+
+
+@dataclass(frozen=True)
+class Remembered(References):
+    """References that keep what they have measured: for the same rows at many radii."""
+
+    max_rows: int = 16_384  # of 16 KB each
+    _kept: dict[int, F64] = field(default_factory=dict)
+    _alone: dict[int, F64] = field(default_factory=dict)  # measured one at a time
+
+    def log_r_of(self, X: Floats, rows: NDArray[np.intp]) -> F64:
+        """Sorted log distances of some rows to all references, itself or -inf first."""
+        if len(rows) == 1:
+            return self._looked_up(self._alone, X, rows)
+        missing = np.array([row for row in rows.tolist() if row not in self._kept], dtype=np.intp)
+        if len(self._kept) + len(missing) > self.max_rows:
+            return super().log_r_of(X, rows)
+        if len(missing):
+            self._kept.update(zip(missing.tolist(), super().log_r_of(X, missing), strict=True))
+        return np.stack([self._kept[row] for row in rows.tolist()])
+
+    def _looked_up(self, kept: dict[int, F64], X: Floats, rows: NDArray[np.intp]) -> F64:
+        row = int(rows[0])
+        if row not in kept:
+            if len(kept) >= self.max_rows // 8:
+                kept.clear()
+            kept[row] = super().log_r_of(X, rows)
+        return kept[row]
 
 
 def first_of_equals(X: Floats) -> NDArray[np.bool_]:

@@ -19,16 +19,17 @@ contrast of 2 rather than counted; ``docs/selection.md`` has the simulated rates
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields, replace
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crlm.greedy import Ball
 from crlm.growth import LARGEST, MIN_POINTS, Growth, levels
-from crlm.references import References
-from crlm.search import Floats, Weights
+from crlm.references import References, Remembered
+from crlm.search import Floats, Neighbourhood, Weights
 
 F64 = NDArray[np.float64]
 
@@ -72,13 +73,16 @@ class Background:
         return self.surprise < self.needed
 
     @classmethod
-    def learn(cls, X: Floats, weights: Weights, alpha: float = 0.01) -> Background:
+    def learn(
+        cls, X: Floats, weights: Weights, alpha: float = 0.01, n: int | None = None
+    ) -> Background:
         """Learn from the rows that belong to no cluster.
 
         Clusters are found and left out in rounds, the most surprising balls first: around a
-        background point a cluster comes all at once, which is no growth.
+        background point a cluster comes all at once, which is no growth. `n` is the number of
+        rows of which `X` is a random sample, if it is one.
         """
-        references = References.choose(X, weights)
+        references = References.choose(X, weights, n)
         log_r = references.log_r
         n = len(log_r)
         if n < MIN_POINTS:
@@ -100,6 +104,11 @@ class Background:
         best = _best(overall, references.log_r, needed)
         return cls(references, growth, overall, *best, needed)
 
+    def remembering(self) -> Background:
+        """Return the same, keeping distances once measured: for many radii."""
+        kept = {item.name: getattr(self.references, item.name) for item in fields(References)}
+        return replace(self, references=Remembered(**kept))
+
     def log_p(self, log_r: F64, m: NDArray[np.intp], log_R: float, *, severe: bool = False) -> F64:
         """Log p-values of balls with `m` points beside their centres.
 
@@ -117,11 +126,23 @@ class Background:
 
 
 class Judge:
-    """Decides which balls of one radius are clusters, and keeps their p-values."""
+    """Decides which balls of one radius are clusters, and keeps their p-values.
 
-    def __init__(self, X: Floats, background: Background, radius: float, alpha: float) -> None:
+    `n_distinct` counts the members of a ball, copies once; without it they are rows of `X`.
+    """
+
+    def __init__(
+        self,
+        X: Floats,
+        background: Background,
+        radius: float,
+        alpha: float,
+        n_distinct: Callable[[Ball], int] | None = None,
+    ) -> None:
         self._X, self._background, self._log_R = X, background, math.log(radius)
         self._log_alpha = math.log(alpha)
+        distinct = background.references.distinct
+        self._n_distinct = n_distinct or (lambda ball: int(distinct[ball.members].sum()))
         self._log_p: dict[int, float] = {}
 
     def __call__(self, ball: Ball) -> bool:
@@ -137,7 +158,7 @@ class Judge:
 
     def _judge(self, ball: Ball, *, severe: bool = False) -> float:
         references = self._background.references
-        m = np.array([int(references.distinct[ball.members].sum()) - 1])
+        m = np.array([self._n_distinct(ball) - 1])
         log_r = references.log_r_of(self._X, np.array([ball.center_index]))
         return float(self._background.log_p(log_r, m, self._log_R, severe=severe)[0])
 
@@ -145,15 +166,42 @@ class Judge:
         """P-value of a ball that was judged."""
         return math.exp(self._log_p[ball.center_index])
 
-    def candidates(self, rows: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Those rows whose balls may be more than chance.
+    def may_be_centers(self, near: Neighbourhood) -> Callable[[int], bool]:
+        """Function that says whether the ball of a row may be more than chance.
 
         Judged without looking for the ball: by as many points as the references inside it can
-        possibly stand for. A search that does not store its pairs is so spared most balls.
+        possibly stand for. A search that does not store its pairs is so spared most balls. Rows
+        are judged in blocks, in the order of their losses, and only when one of them comes up:
+        most members of a cluster are gone by then.
         """
-        blocks = [rows[at : at + _BLOCK] for at in range(0, len(rows), _BLOCK)]
+        known: dict[int, bool] = {}
+        rows = np.flatnonzero(near.alone > near.L)
+        queue = iter(rows[np.argsort(near.L[rows], kind="stable")].tolist())
+        size = 4
+
+        def may(i: int) -> bool:
+            nonlocal size
+            if i not in known:
+                left = (row for row in queue if row != i and row not in known and near.alive[row])
+                block = np.array([i, *islice(left, size)], dtype=np.intp)
+                size = min(2 * size, _BLOCK - 1)
+                known.update(zip(block.tolist(), self._may_pass(block).tolist(), strict=True))
+            return known[i]
+
+        return may
+
+    def with_points(self, rows: NDArray[np.intp], m: NDArray[np.int64]) -> NDArray[np.intp]:
+        """Those rows that may be more than chance with at most `m` points beside them."""
         none = np.zeros(0, dtype=np.intp)
-        return np.concatenate([none, *(block[self._may_pass(block)] for block in blocks)])
+        most = LARGEST * self._background.references.n_points
+        found = [none]
+        for at in range(0, len(rows), _BLOCK):
+            part, counts = rows[at : at + _BLOCK], m[at : at + _BLOCK]
+            log_r = self._background.references.log_r_of(self._X, part)
+            log_p = self._background.log_p(log_r, counts, self._log_R)
+            # A ball of most points is none, but may become one when others are removed.
+            found.append(part[(log_p <= self._log_alpha) | (counts > most)])
+        return np.concatenate(found)
 
     def _may_pass(self, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
         log_r = self._background.references.log_r_of(self._X, rows)

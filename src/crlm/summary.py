@@ -28,7 +28,7 @@ def text(settings: str, model: CRLM) -> str:
 
 
 def html(settings: str, model: CRLM) -> str:
-    """Give the same as :func:`text`, as a table that survives any notebook viewer."""
+    """Give the same as :func:`text`, with the histogram, for any notebook viewer: no script."""
     head = "".join(f"<th>{cell}</th>" for cell in _COLUMNS)
     body = "".join(
         "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>"
@@ -38,8 +38,19 @@ def html(settings: str, model: CRLM) -> str:
     more = "".join(f"<p>{escape(line.strip())}</p>" for line in _more(model))
     return (
         f"<div><p><code>{escape(settings)}</code><br>{escape(headline(model))}</p>"
-        f"{table}{more}</div>"
+        f"{_picture(model)}{table}{more}</div>"
     )
+
+
+def _picture(model: CRLM) -> str:
+    """The histogram behind sigma_max, drawn without script; nothing when it was given."""
+    estimate = model.sigma_estimate_
+    if estimate is None:
+        return ""
+    from crlm.svg.histogram import distances_of, draw_histogram
+
+    drawing = draw_histogram(distances_of(model, estimate), width=640.0, height=190.0)
+    return drawing.replace("<svg ", '<svg width="640" height="190" ', 1)
 
 
 def headline(model: CRLM) -> str:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from typing import Literal, NamedTuple
 
 import numpy as np
 
-from crlm.greedy import Ball, Cluster, find_clusters
+from crlm.greedy import Ball, Cluster, accepted_balls, mean_shift_step
 from crlm.histogram import read_histogram
 from crlm.loss import G_PAPER, sq_cutoff
 from crlm.search import Floats, Neighbourhood, Weights
@@ -39,11 +39,16 @@ class Task:
     memory_limit: int
     n_jobs: int
     progress: Callable[[int, int], object] | None
+    learnt: Background | None = None  # when it is known already
 
     @cached_property
     def background(self) -> Background:
         """What balls are judged against."""
-        return Background.learn(self.X, self.weights, self._level)
+        return self.learnt or Background.learn(self.X, self.weights, self._level)
+
+    def remembering(self) -> Task:
+        """Return the same task, made fast for many bandwidths."""
+        return replace(self, learnt=self.background.remembering())
 
     @property
     def _level(self) -> float:
@@ -67,18 +72,31 @@ class Task:
 
     def clusters(self, near: Neighbourhood, sigma_max: float) -> list[Judged]:
         """Clusters of Algorithm 2 that are large enough and more than chance."""
-        judge = candidates = None
+        return [
+            Judged(Cluster(ball, *mean_shift_step(self.X, ball, sigma_max, self.weights)), p_value)
+            for ball, p_value in self.balls(near, sigma_max, self.weights)
+        ]
+
+    def balls(
+        self,
+        near: Neighbourhood,
+        sigma_max: float,
+        weights: Weights,
+        n_distinct: Callable[[Ball], int] | None = None,
+    ) -> list[tuple[Ball, float]]:
+        """Balls of these clusters, best first, and their p-values."""
+        judge = candidates = may = None
         if self.alpha is not None:
-            judge = Judge(self.X, self.background, self.radius(sigma_max), self.alpha)
-            candidates = judge.candidates(np.flatnonzero(near.alone > near.L))
+            judge = Judge(self.X, self.background, self.radius(sigma_max), self.alpha, n_distinct)
+            candidates = np.flatnonzero(near.alone > near.L)
+            may = judge.may_be_centers(near)
 
         def accept(ball: Ball) -> bool:
             return ball.size >= self.min_size and (judge is None or judge(ball))
 
-        clusters = find_clusters(self.X, near, sigma_max, self.weights, accept, candidates)
-        found = list(islice(clusters, self.k))
+        found = list(islice(accepted_balls(near, weights, accept, candidates, may), self.k))
         if judge is None:
-            return [Judged(cluster, math.nan) for cluster in found]
-        if not judge.any_beyond_doubt(cluster.ball for cluster in found):
+            return [(ball, math.nan) for ball in found]
+        if not judge.any_beyond_doubt(found):
             return []
-        return [Judged(cluster, judge.p_value(cluster.ball)) for cluster in found]
+        return [(ball, judge.p_value(ball)) for ball in found]

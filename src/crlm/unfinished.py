@@ -50,6 +50,8 @@ class Unfinished(MutableMapping[int, Found]):
                 base.execute("delete from done")
                 base.execute("insert into settings values (?)", (settings,))
             base.commit()
+        except sqlite3.OperationalError as error:
+            raise self._unwritten(error) from error
         except sqlite3.DatabaseError as error:
             msg = f"cannot use {self.path} ({error}). Remove it and start anew."
             raise OutputError(msg) from error
@@ -78,9 +80,12 @@ class Unfinished(MutableMapping[int, Found]):
             with self._base:
                 self._base.executemany("insert or replace into done values (?, ?, ?)", rows)
         except sqlite3.OperationalError as error:
-            msg = f"cannot write {self.path} ({error}). What was done before is kept."
-            raise DiskFullError(msg) from error
+            raise self._unwritten(error) from error
         self._rows.update(pairs)
+
+    def _unwritten(self, error: sqlite3.Error) -> OutputError:
+        kind = DiskFullError if "full" in str(error) else OutputError
+        return kind(f"cannot write {self.path} ({error}). What was done before is kept.")
 
     def __delitem__(self, i: int) -> None:
         self._rows.discard(i)

@@ -30,10 +30,12 @@ from crlm.cli.common import (
 from crlm.cli.completion import completion
 from crlm.cli.demo import demo
 from crlm.cli.embed import embed
+from crlm.cli.explore import explore
 from crlm.cli.export import export
 from crlm.cli.fit import fit
 from crlm.cli.info import info
 from crlm.cli.predict import predict
+from crlm.cli.report import report
 from crlm.cli.sample import sample
 from crlm.cli.settings import equip
 from crlm.cli.sigma import sigma
@@ -78,8 +80,8 @@ def root(ctx: click.Context) -> int:
 
 
 for _command in (
-    *(demo, sigma, fit, predict, export, check),
-    *(sample, embed, info, bench, completion),
+    *(demo, sigma, fit, report, explore, predict, export),
+    *(check, sample, embed, info, bench, completion),
 ):
     root.add_command(equip(_command))
 

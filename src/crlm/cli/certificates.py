@@ -4,64 +4,18 @@ from __future__ import annotations
 
 import math
 import textwrap
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from crlm.cli.common import aligned, count, number
+from crlm.findings import FIXES, MEANINGS, Finding, findings, verdict
 
 if TYPE_CHECKING:
     from crlm.certificate import Certificate
 
-_ORDER = {"fails": 0, "undecided": 1, "holds": 2}
 _SIGN = {"exact": "", "at least": "≥ ", "at most": "≤ "}
 
-_MEANINGS = {
-    "cover": "two points of a cluster are never a radius apart",
-    "C1": "no background point is within a radius of a cluster point",
-    "separation": "no two clusters come within a radius of each other",
-    "loss": "every cluster beats every background point",
-    "C2": "no cluster point is farther out than a Gaussian's",
-    "A1": "the balls lie inside the background",
-    "A2": "means are two radii apart",
-    "A3": "σ_max is over twice every sigma",
-    "weight": "clusters are heavy enough for the paper's theorem",
-}
-_FIXES = {
-    "cover": "a larger --sigma-max",
-    "C1": "a smaller --sigma-max, or look whether the rows there belong to the cluster",
-    "separation": "a smaller --sigma-max, or take the two clusters for one",
-    "loss": "a smaller --sigma-max, or fewer clusters: --max-clusters",
-    "C2": "a look at the farthest rows: the cluster is not quite Gaussian",
-    "A1": "a smaller --sigma-max",
-    "A2": "a smaller --sigma-max",
-    "A3": "a smaller --sigma-max if the cluster is several in one, a larger one if it is cut off",
-    "weight": "a smaller --sigma-max, or more rows",
-}
 # What the paper assumes in order to have something that was measured here.
 _FOR = {"C2": "cover", "A1": "C1", "A2": "separation", "weight": "loss"}
-
-
-class Finding(NamedTuple):
-    """One condition: how far it holds, and whether that is measured or estimated."""
-
-    name: str
-    verdict: str
-    margin: float
-    known: str
-    is_estimate: bool
-
-
-def findings(certificate: Certificate) -> list[Finding]:
-    """All conditions, worst first."""
-    measured = [
-        Finding(name, m.verdict, m.value, m.known, False)
-        for name, m in certificate.conditions.margins.items()
-    ]
-    estimated = [
-        Finding(name, "holds" if slack > 0.0 else "fails", slack, "exact", True)
-        for name, slack in certificate.assumptions.slacks.items()
-    ]
-    # What was measured decides; what was estimated comes after it.
-    return sorted(measured + estimated, key=lambda f: (_ORDER[f.verdict], f.is_estimate, f.margin))
 
 
 def certificate_lines(certificate: Certificate) -> list[str]:
@@ -80,24 +34,10 @@ def certificate_lines(certificate: Certificate) -> list[str]:
     ]
 
 
-def verdict(certificate: Certificate) -> str:
-    """Whether CRLM must return exactly this partition."""
-    if not certificate.k:
-        return "No cluster, so there is nothing to certify."
-    words = {
-        "holds": "Certified: CRLM must return exactly these clusters, in any order of the rows "
-        "(they are stable; whether they mean something is another question).",
-        "fails": "Not certified: another order of the rows, or a little noise, may change the "
-        "clusters.",
-        "undecided": "Undecided: the pairs were not stored, and the cheap tests leave it open.",
-    }
-    return words[certificate.theorem_d]
-
-
 def _table(found: list[Finding]) -> list[str]:
     cells = [(f.name, f.verdict, _SIGN[f.known] + _signed(f.margin)) for f in found]
     numbers = aligned([("condition", "", "margin"), *cells])
-    notes = [""] + [_MEANINGS[f.name] + ("  (estimate)" if f.is_estimate else "") for f in found]
+    notes = [""] + [MEANINGS[f.name] + ("  (estimate)" if f.is_estimate else "") for f in found]
     return [f"{row}  {note}".rstrip() for row, note in zip(numbers, notes, strict=True)]
 
 
@@ -116,7 +56,7 @@ def _fix(finding: Finding, holds: set[str]) -> str:
     if _FOR.get(finding.name) in holds:
         aim = _FOR[finding.name]
         return f"{finding.name} fails, but {aim}, which it is for, was measured and holds."
-    return f"{finding.name} fails: try {_FIXES[finding.name]}."
+    return f"{finding.name} fails: try {FIXES[finding.name]}."
 
 
 def probability(certificate: Certificate) -> str:
@@ -175,8 +115,8 @@ def certificate_record(certificate: Certificate) -> dict[str, Any]:
                 "margin": f.margin,
                 "known": f.known,
                 "estimate": f.is_estimate,
-                "meaning": _MEANINGS[f.name],
-                "fix": _FIXES[f.name] if f.verdict == "fails" else None,
+                "meaning": MEANINGS[f.name],
+                "fix": FIXES[f.name] if f.verdict == "fails" else None,
             }
             for f in findings(certificate)
         ],

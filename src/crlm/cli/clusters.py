@@ -145,7 +145,7 @@ def is_too_small(model: CRLM) -> bool:
 
 def holds_everything(model: CRLM) -> bool:
     """Whether a ball is as wide as the data, so that a wider one shows nothing new."""
-    return bool(model.radius_ >= model.certificate_.D * math.sqrt(model.n_features_in_))
+    return bool(model.radius_ >= model._background[1])
 
 
 def records(model: CRLM) -> list[dict[str, Any]]:

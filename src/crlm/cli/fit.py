@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,6 +42,7 @@ from crlm.cli.reading import (
     table_arguments,
 )
 from crlm.cli.settings import resolved
+from crlm.cli.streaming import StreamedRows, checkpoint_of, landmark_options, open_blocks
 from crlm.cli.writing import STDOUT, Described
 from crlm.errors import WeakEvidenceWarning
 
@@ -76,6 +78,9 @@ class FitOptions:
     G: float | Literal["auto"]
     metric: Literal["euclidean", "cosine"]
     reading: dict[str, Any]
+    landmarks: int | Literal["auto"] | None
+    min_weight: float
+    resume: bool
     memory: str
     threads: int | None
     model: Path | None
@@ -99,7 +104,9 @@ class FitOptions:
     @property
     def model_path(self) -> Path | None:
         """Where the model goes; None for nowhere."""
-        return None if self.no_model else self.model or model_path_beside(self.data)
+        if self.no_model or (self.landmarks is not None and self.model is None):
+            return None
+        return self.model or model_path_beside(self.data)
 
 
 @click.command(epilog=EPILOG)
@@ -138,6 +145,7 @@ class FitOptions:
 )
 @alpha_option
 @rows_options
+@landmark_options
 @click.option(
     "--memory",
     metavar="SIZE",
@@ -187,11 +195,19 @@ def run(options: FitOptions, chosen: dict[str, Any], session: Session) -> int:
     if options.as_json and options.labels_to_stdout:
         msg = "--json and -o - both want the standard output. Give the labels a file name."
         raise click.UsageError(msg)
+    if options.resume and options.landmarks is None:
+        raise click.UsageError("--resume is for fits with --landmarks. Give --landmarks auto.")
+    if options.landmarks is not None and options.model is not None:
+        msg = (
+            "--model and --landmarks do not go together: a model file holds a certificate, which "
+            "needs an exact fit. Write the labels with -o."
+        )
+        raise click.UsageError(msg)
     check_outputs(options.files, options.force, source=options.data)
     if options.model_path is not None and options.data.exists():
         check_model_path(options.model_path, options)
 
-    rows = read_rows(options.data, metric=options.metric, **options.reading)
+    rows = read_data(options)
     model = fit_model(rows, options)
     write_outputs(model, rows, options, chosen)
     tell(model, rows, options, session)
@@ -199,7 +215,16 @@ def run(options: FitOptions, chosen: dict[str, Any], session: Session) -> int:
     return NO_CLUSTER if empty or (options.strict and is_weak(model)) else 0
 
 
-def fit_model(rows: Rows, options: FitOptions) -> CRLM:
+def read_data(options: FitOptions) -> Rows | StreamedRows:
+    """Rows in memory, or in blocks when landmarks are enough."""
+    if options.landmarks is not None:
+        streamed = open_blocks(options.data, options.reading)
+        if streamed is not None:
+            return streamed
+    return read_rows(options.data, metric=options.metric, **options.reading)
+
+
+def fit_model(rows: Rows | StreamedRows, options: FitOptions) -> CRLM:
     """Fit the rows with the options' parameters and a progress bar."""
     from crlm import CRLM
 
@@ -211,14 +236,21 @@ def fit_model(rows: Rows, options: FitOptions) -> CRLM:
             alpha=options.alpha,
             G=options.G,
             metric=options.metric,
+            n_landmarks=options.landmarks,
+            min_weight=options.min_weight,
+            random_state=options.reading["seed"],
             memory_limit=options.memory,
             n_jobs=options.threads,
             progress=progress,
         )
+        kept = {"checkpoint": checkpoint_of(options.data, options.files)} if options.resume else {}
         with rows.named_in_errors(), warnings.catch_warnings():
             # Said once, with all else that is to be doubted.
             warnings.simplefilter("ignore", WeakEvidenceWarning)
-            return model.fit(rows.X)
+            model.fit(rows.X, **kept)
+    if isinstance(rows, StreamedRows):
+        rows.learn_shape(model)
+    return model
 
 
 def is_weak(model: CRLM) -> bool:
@@ -226,11 +258,16 @@ def is_weak(model: CRLM) -> bool:
     return model.sigma_estimate_ is not None and model.sigma_estimate_.evidence == "weak"
 
 
-def write_outputs(model: CRLM, rows: Rows, options: FitOptions, chosen: dict[str, Any]) -> None:
+def write_outputs(
+    model: CRLM, rows: Rows | StreamedRows, options: FitOptions, chosen: dict[str, Any]
+) -> None:
     """Write the model and the labels wherever they were asked for; all of them or none."""
     from crlm import record
     from crlm.tables import write_together
 
+    if isinstance(rows, StreamedRows):
+        write_labels_of(model, options)
+        return
     described = Described(model, rows.table, rows.scaling, rows.valid)
     jobs = described.jobs(options.files)
     if options.model_path is not None:
@@ -242,7 +279,20 @@ def write_outputs(model: CRLM, rows: Rows, options: FitOptions, chosen: dict[str
         described.to_stdout()
 
 
-def tell(model: CRLM, rows: Rows, options: FitOptions, session: Session) -> None:
+def write_labels_of(model: CRLM, options: FitOptions) -> None:
+    """Write row numbers and labels alone: what else there is to a row has gone by."""
+    from crlm.tables import label_writer, write_labels_csv, write_together
+
+    force = options.force
+    jobs = [(path, label_writer(path, model.labels_, force=force)) for path in options.files]
+    write_together(jobs)
+    if options.labels_to_stdout:
+        sys.stdout.flush()
+        write_labels_csv(sys.stdout.buffer, model.labels_)
+        sys.stdout.buffer.flush()
+
+
+def tell(model: CRLM, rows: Rows | StreamedRows, options: FitOptions, session: Session) -> None:
     """Print the result: doubts always, the rest as the options want it."""
     for doubt in doubts(model):
         say(f"warning: {doubt}", err=True)
@@ -255,7 +305,7 @@ def tell(model: CRLM, rows: Rows, options: FitOptions, session: Session) -> None
     say_next(model, options, session)
 
 
-def result(model: CRLM, rows: Rows, options: FitOptions) -> dict[str, Any]:
+def result(model: CRLM, rows: Rows | StreamedRows, options: FitOptions) -> dict[str, Any]:
     """Say the result to programs."""
     estimate = model.sigma_estimate_
     return {
@@ -264,6 +314,7 @@ def result(model: CRLM, rows: Rows, options: FitOptions) -> dict[str, Any]:
         "n_fitted": len(model.labels_),
         "n_duplicates": model.n_duplicates_,
         "metric": options.metric,
+        "n_landmarks": None if options.landmarks is None else len(model.landmark_indices_),
         "alpha": options.alpha,
         "sigma_max": float(model.sigma_max_),
         "evidence": None if estimate is None else estimate.evidence,

@@ -125,6 +125,11 @@ class Rows:
         return None if role is None else self.table.kept[role]
 
     @property
+    def n(self) -> int:
+        """Rows of the file."""
+        return len(self.table.X)
+
+    @property
     def head(self) -> str:
         """Name, shape and type, to begin with."""
         n, d = self.table.X.shape

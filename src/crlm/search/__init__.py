@@ -39,6 +39,7 @@ from crlm.search.graph import Neighbourhood, StoredGraph
 from crlm.search.pairs import Pairs, Weights
 from crlm.search.parallel import Progress
 from crlm.search.plan import Plan, make_plan, near_share
+from crlm.search.ranked import RankedPairs
 from crlm.search.stored import find_pairs
 from crlm.search.stream import StreamedGraph
 from crlm.search.tree import (
@@ -54,6 +55,7 @@ __all__ = [
     "Neighbourhood",
     "Pairs",
     "Progress",
+    "RankedPairs",
     "StoredGraph",
     "Weights",
     "first_ball",

@@ -101,9 +101,19 @@ class Frame(NamedTuple):
 
 def frame(X: Floats, sq_cutoff: float, basis: NDArray[np.float64] | None = None) -> Frame:
     """Choose origin, unit and precision for filtering the rows of `X` at one cutoff."""
-    center = middle(X)
+    return frame_in_box(middle(X), *_column_range(X), sq_cutoff, basis)
+
+
+def frame_in_box(
+    center: NDArray[np.float64],
+    low: Floats,
+    high: Floats,
+    sq_cutoff: float,
+    basis: NDArray[np.float64] | None = None,
+) -> Frame:
+    """The same for rows of which only the smallest and largest numbers are known."""
     exponent = math.frexp(math.sqrt(sq_cutoff))[1]
-    norm = _largest_norm(X, center, exponent)
+    norm = _largest_norm(low, high, center, exponent)
     if norm > _MAX_FLOAT64_NORM:
         msg = (
             f"X holds values 1e{round(math.log10(norm))} times as large as the radius "
@@ -149,9 +159,8 @@ def _width(d: int, basis: NDArray[np.float64] | None) -> int:
     return (d if basis is None else basis.shape[1] + 1) + 2
 
 
-def _largest_norm(X: Floats, center: NDArray[np.float64], exponent: int) -> float:
+def _largest_norm(low: Floats, high: Floats, center: NDArray[np.float64], exponent: int) -> float:
     """Half the diagonal of a cube around the data, which bounds every norm."""
-    low, high = _column_range(X)
     reach = max(np.abs(low - center).max(), np.abs(high - center).max())
     return math.ldexp(float(reach), -exponent) * math.sqrt(len(center))
 

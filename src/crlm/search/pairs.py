@@ -47,6 +47,12 @@ class Pairs(NamedTuple):
         """Where the neighbours of place `p` are."""
         return slice(int(self.indptr[p]), int(self.indptr[p + 1]))
 
+    def closer(self, sq_cutoff: float) -> Pairs:
+        """Those pairs whose squared distance is less than `sq_cutoff`."""
+        near = self.sq_dist < sq_cutoff
+        kept = np.concatenate([[0], np.cumsum(near)])[self.indptr].astype(self.indptr.dtype)
+        return Pairs(self.order, kept, self.indices[near], self.sq_dist[near])
+
     def in_parts(self) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]]:
         """Every pair once, a part at a time: its two rows and their squared distance."""
         degrees = np.diff(self.indptr)

@@ -76,7 +76,7 @@ def make_plan(X: Floats, f: Frame, near: float, block: int | None = None) -> Pla
     lead = _lead(X, f.along(directions[:, : max(_AXES)]))
     n_axes, looked_at = _choose_axes(lead, f.cutoff)
     sample = f.along(directions).coordinates(judging)
-    m, kept = _choose_directions(sample, f.cutoff, d, looked_at, near)
+    m, kept = choose_directions(sample, f.cutoff, d, looked_at, near)
     f = f.along(None if m == d else directions[:, :m])
     size = _SIZES[0] if looked_at < 0.3 else _SIZES[-1]
     log.info(
@@ -123,7 +123,7 @@ def _sample(X: Floats, size: int) -> Floats:
     return X[np.unique(np.linspace(0, len(X) - 1, size).astype(np.intp))]
 
 
-def _choose_directions(
+def choose_directions(
     c: NDArray[np.float64], cutoff: float, d: int, looked_at: float, near: float
 ) -> tuple[int, float]:
     """Number of directions for which filter and measuring together cost least.

@@ -95,6 +95,15 @@ def table_of(source: Source, wanted: Wanted) -> Table:
     return Table(X, names, source.name, kept=kept)
 
 
+def only_needed(source: Source, wanted: Wanted) -> tuple[list[str], Wanted]:
+    """Names of the columns to read, and a wish for exactly these."""
+    places = _places(source, wanted)
+    names = list(dict.fromkeys(source.schema.names[j] for j in places))
+    if _is_one_vector(source, places):
+        return names, Wanted(vector=names[0])
+    return names, wanted if wanted.columns is not None else Wanted(columns=names)
+
+
 def _kept(source: Source, places: list[int]) -> Kept:
     """Columns that are no coordinates."""
     names = [name for j, name in enumerate(source.schema.names) if j not in places]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from numpy.typing import NDArray
+
 from crlm.errors import InputError
-from crlm.tables.arrow import Source, arrow_errors, import_pyarrow, table_of
+from crlm.tables.arrow import Source, arrow_errors, import_pyarrow, only_needed, table_of
 from crlm.tables.common import Table, Wanted
 from crlm.tables.limits import check_declared
 
@@ -41,6 +44,27 @@ def open_parquet(path: Path) -> Source:
             return next(file.iter_batches(64, columns=[name])).column(0)
 
     return Source(path, "parquet", schema, metadata.num_rows, read, first)
+
+
+def parquet_rows(path: Path) -> int:
+    """Number of rows, as the file's footer says."""
+    return open_parquet(path).n
+
+
+def parquet_blocks(path: Path, columns: Sequence[str] | None, rows: int) -> Iterator[NDArray[Any]]:
+    """Matrices of up to `rows` rows, one after the other, of a file that need not fit in memory."""
+    pa = import_pyarrow("reading parquet")
+    whole = open_parquet(path)
+    names, wanted = only_needed(whole, Wanted(columns=columns))
+    _check_rows(pa.parquet.read_metadata(path), names, path)
+    with (
+        arrow_errors(path, "parquet"),
+        pa.parquet.ParquetFile(path, page_checksum_verification=True) as file,
+    ):
+        for batch in file.iter_batches(rows, columns=names):
+            table = pa.Table.from_batches([batch])
+            table.validate(full=True)
+            yield table_of(whole._replace(n=len(batch), read=table.select), wanted).X
 
 
 def _check_rows(metadata: Any, names: list[str], path: Path) -> None:

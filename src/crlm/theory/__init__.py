@@ -21,7 +21,12 @@ from crlm.theory.centers import (
 from crlm.theory.conditions import Conditions, conditions
 from crlm.theory.geometry import log_kummer_m1, log_lens, log_q, log_q2
 from crlm.theory.guarantees import Guarantee, guarantee
-from crlm.theory.landmarks import landmark_conditional, landmark_guarantee, plan_landmarks
+from crlm.theory.landmarks import (
+    landmark_conditional,
+    landmark_guarantee,
+    plan_candidates,
+    plan_landmarks,
+)
 from crlm.theory.margins import Margin
 from crlm.theory.plan import (
     SigmaMaxInterval,
@@ -76,6 +81,7 @@ __all__ = [
     "max_n",
     "ncx2_logcdf",
     "ncx2_logcdf_chernoff",
+    "plan_candidates",
     "plan_landmarks",
     "plan_n",
     "plan_weight",

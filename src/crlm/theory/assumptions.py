@@ -91,11 +91,12 @@ def slacks(s: Setting, sigma_max: float, G: float) -> Assumptions:
     norms = np.zeros(s.k) if s.center_norms is None else s.center_norms
     gaps = np.empty(0) if s.separations is None else s.separations[np.triu_indices(s.k, 1)]
     least = np.exp(np.minimum(log_weight_min(s, sigma_max, G), 0.0))
+    widest = float(s.sigmas.max(initial=0.0))  # 0 for coincident rows, which any bandwidth covers
     return Assumptions(
         a1=(s.B - norms - 2.0 * R) / R,
         a1_first=s.D / (2.0 * sigma_max * math.sqrt(G)) - 1.0,
         a2=float(gaps.min(initial=math.inf)) / (2.0 * R) - 1.0,
-        a3=sigma_max / (2.0 * float(s.sigmas.max())) - 1.0 if s.k else math.inf,
+        a3=sigma_max / (2.0 * widest) - 1.0 if widest else math.inf,
         weight=s.weights - least,
         W=margins_W(s, sigma_max, G),
     )

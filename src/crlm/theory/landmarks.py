@@ -157,6 +157,36 @@ def _log_hypergeom_le(r: float, n: float, K: float, s: float) -> float:
     return min(0.0, log_sum(ways - log_binom_coefficient(n, s)))
 
 
+def plan_candidates(min_weight: float, delta: float = 0.01, k: int | None = None) -> int:
+    """Fewest candidates (V3) of which each of k clusters has one, but with chance `delta`.
+
+    Losses over all points leave one way to fail that the number of candidates decides: no
+    candidate lies in some cluster. For clusters of at least `min_weight` each that has a chance
+    of at most ``k * (1 - min_weight)**m``. There are at most ``1 / min_weight`` of them, which is
+    the k that is taken when none is given.
+
+    >>> plan_candidates(0.01, k=1), plan_candidates(0.01)
+    (459, 917)
+    """
+    if not 0.0 < min_weight <= 1.0:
+        msg = (
+            f"min_weight must be a number between 0 and 1, got {min_weight!r}. It is the share of "
+            "all points in the smallest cluster that must not be missed."
+        )
+        raise ParameterError(msg)
+    if not 0.0 < delta < 1.0:
+        msg = (
+            f"delta must be a number between 0 and 1, got {delta!r}. It is the chance of missing "
+            "a cluster; 0.01 is usual."
+        )
+        raise ParameterError(msg)
+    most = max(1, math.floor(1.0 / min_weight))
+    k = most if k is None else min(k, most)
+    if min_weight == 1.0:
+        return 1
+    return max(1, math.ceil(math.log(delta / k) / math.log1p(-min_weight)))
+
+
 def plan_landmarks(
     d: float,
     weights: ArrayLike,

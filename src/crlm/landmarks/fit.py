@@ -1,0 +1,176 @@
+"""A fit with landmarks: three passes, and the greedy loop between the second and the third."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crlm.errors import MemoryLimitError
+from crlm.greedy import Ball
+from crlm.landmarks.groups import Groups, LandmarkGraph
+from crlm.landmarks.passes import Runner
+from crlm.landmarks.sieve import Sieve, make_sieve
+from crlm.landmarks.survey import Pool, make_pool
+from crlm.landmarks.tally import Moments, Tally, moments, unit_of
+from crlm.loss import fixed_point
+from crlm.references import MAX_REFERENCES
+from crlm.search import Floats, Progress, Weights
+from crlm.search.pairs import weigh
+from crlm.sigma import SigmaEstimate
+from crlm.significance import Background, Judge
+from crlm.task import Task
+from crlm.theory.plan import adaptive_G
+
+log = logging.getLogger("crlm")
+
+
+class Settings(NamedTuple):
+    """Parameters of a fit, checked."""
+
+    sigma_max: float | Literal["auto", "histogram"]
+    G: float | Literal["auto"]
+    alpha: float | None
+    k: int | None
+    min_size: int
+    m: int
+    seed: int
+    memory_limit: int
+    n_jobs: int
+    progress: Progress | None
+    weights: Weights | None = None
+
+
+class Outcome(NamedTuple):
+    """What a fit with landmarks found."""
+
+    labels: Any
+    rows: NDArray[np.int64]  # (k,) of the centres
+    centers: Floats
+    losses: NDArray[np.float64]
+    p_values: NDArray[np.float64]
+    moments: Moments
+    tally: Tally
+    n: int
+    d: int
+    sigma_max: float
+    G: float
+    estimate: SigmaEstimate | None
+    enclosing: tuple[NDArray[np.float64], float]
+    landmarks: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class PoolTask(Task):
+    """The rows that were drawn; `n` of them all."""
+
+    n: int = 0
+
+    @cached_property
+    def background(self) -> Background:
+        """What balls are judged against, learnt from the sample."""
+        return Background.learn(self.X, self.weights, self._level, self.n)
+
+    def worthwhile(self, counts: NDArray[np.int64], sigma_max: float) -> NDArray[np.intp]:
+        """Landmarks with enough rows near them to be the centre of a cluster."""
+        rows = np.flatnonzero(counts >= 2)
+        if self.alpha is None:
+            return rows
+        judge = Judge(self.X, self.background, self.radius(sigma_max), self.alpha)
+        return judge.with_points(rows, counts[rows] - 1)
+
+
+def fit_landmarks(
+    run: Runner,
+    settings: Settings,
+    warn: Callable[[SigmaEstimate], None] | None = None,
+) -> Outcome:
+    """Clusters of Algorithm 2 with `m` random rows as the only possible centres.
+
+    Losses and balls are over all rows. The bandwidth and the background are learnt from 2,048 rows
+    of the same draw; the points of a ball are counted among all rows, and its chance is multiplied
+    by the number of all rows, as if each had been tried.
+    """
+    s = settings
+    found = run.survey(s.seed, max(s.m, MAX_REFERENCES))
+    pool = make_pool(found, s.m, MAX_REFERENCES)
+    G = adaptive_G(pool.n, pool.points.shape[1]) if s.G == "auto" else s.G
+    task = _task(pool, s, G)
+    sigma_max, estimate = task.bandwidth(s.sigma_max)
+    if estimate is not None and warn is not None:
+        warn(estimate)
+
+    sieve = make_sieve(pool, sigma_max, G)
+    log.info(
+        "landmarks: %s of %s rows x %s columns; filter on %s columns",
+        *(pool.m, pool.n, pool.points.shape[1], sieve.frame.width - 2),
+    )
+    middle = (pool.low + pool.high) / 2.0
+    groups = _groups(run, task, sieve, middle)
+    own = np.ones(pool.m, dtype=np.int64) if s.weights is None else s.weights[sieve.rows]
+    alone = weigh(fixed_point(np.full(pool.m, -G)), own)
+    whole = np.issubdtype(own.dtype, np.integer)
+    near = LandmarkGraph(groups, pool.m, alone, whole=bool(whole))
+    near.weights[: pool.m] = own > 0
+
+    def n_distinct(ball: Ball) -> int:
+        return near.n_distinct(ball.members)
+
+    balls = list(task.balls(near, sigma_max, near.weights, n_distinct))
+    which = np.array([ball.center_index for ball, _ in balls], dtype=np.intp)
+    chosen = sieve.only(which)
+    unit = unit_of(task.radius(sigma_max))
+    labels, total = run.tally(chosen, unit)
+    return Outcome(
+        labels=labels,
+        rows=chosen.rows,
+        centers=chosen.landmarks,
+        losses=np.array([ball.loss for ball, _ in balls], dtype=np.float64),
+        p_values=np.array([p_value for _, p_value in balls], dtype=np.float64),
+        moments=moments(total, chosen.landmarks, unit, sigma_max),
+        tally=total,
+        n=pool.n,
+        d=pool.points.shape[1],
+        sigma_max=sigma_max,
+        G=G,
+        estimate=estimate,
+        enclosing=(middle, math.sqrt(groups.sq_radius)),
+        landmarks=sieve.rows,
+    )
+
+
+def _groups(run: Runner, task: PoolTask, sieve: Sieve, middle: NDArray[np.float64]) -> Groups:
+    """Rows in groups by the landmarks near them.
+
+    If those do not fit in memory, rows are only counted, which takes one number for each landmark,
+    and groups are made for the landmarks whose count may be a cluster: no other can be a centre.
+    """
+    marked = task.alpha is not None
+    try:
+        return run.groups(sieve, middle, marked=marked)
+    except MemoryLimitError as error:
+        too_many = error
+    kept = task.worthwhile(run.counts(sieve), sieve.sigma_max)
+    if len(kept) == len(sieve.rows):
+        raise too_many
+    log.info("landmarks: %s of them may be clusters; the rest is not kept", len(kept))
+    groups = run.groups(sieve.only(kept), middle, marked=marked)
+    own = np.stack([kept[groups.own[:, 0]], groups.own[:, 1]], axis=1)
+    return groups._replace(landmarks=kept[groups.landmarks].astype(np.int32), own=own)
+
+
+def _task(pool: Pool, s: Settings, G: float) -> PoolTask:
+    sample = pool.sample.astype(np.int64)
+    if s.weights is not None:
+        sample[s.weights[pool.rows] == 0] = 0
+    return PoolTask(
+        *(pool.points, sample, G, s.alpha, s.k, s.min_size),
+        *(s.memory_limit, s.n_jobs, s.progress),
+        n=pool.n,
+    )

@@ -1,0 +1,196 @@
+"""The part of the estimator that reads its data in passes.
+
+A mixin of :class:`crlm.CRLM`, and of `crlm.dask.CRLM`, which runs the same passes elsewhere.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import warnings
+from collections.abc import Iterator
+from copy import copy
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from crlm import checks
+from crlm.errors import ParameterError, WeakEvidenceWarning
+from crlm.landmarks.checkpoint import Checkpoint
+from crlm.landmarks.fit import Outcome, Settings, fit_landmarks
+from crlm.landmarks.passes import LocalRunner
+from crlm.landmarks.source import ArraySource, Source, as_source
+from crlm.landmarks.tally import Moments, Tally, merge_tallies, moments, tally, tally_of, unit_of
+from crlm.loss import QUANTUM, sq_cutoff
+from crlm.search import Floats, first_ball
+from crlm.sigma import SigmaEstimate
+from crlm.theory.landmarks import plan_candidates
+from crlm.theory.plan import adaptive_G
+
+
+class LandmarkFits:
+    """Fits with landmarks, and what else is done block by block."""
+
+    # Of the estimator, which says what they are
+    get_params: Any
+    _points: Any
+    sigma_max: Any
+    max_clusters: Any
+    min_cluster_size: Any
+    alpha: Any
+    G: Any
+    metric: Any
+    n_landmarks: Any
+    min_weight: Any
+    delta: Any
+    memory_limit: Any
+    n_jobs: Any
+    random_state: Any
+    progress: Any
+    certificate_: Any
+    n_duplicates_: Any
+
+    def _fit_landmarks(
+        self, X: Any, sample_weight: Any, checkpoint: str | os.PathLike[str] | None
+    ) -> Self:
+        """Fit with a random subset of rows as centres."""
+        settings = self._settings()
+        metric = checks.check_metric(self.metric)
+        checked = copy(self)
+        source = as_source(X)
+        if source is None:
+            source = ArraySource(checked._points(X, "euclidean", reset=True))
+        if sample_weight is not None:
+            if source.n is None:
+                msg = (
+                    "sample_weight needs an X whose number of rows is known: an array or a .npy "
+                    "file. Repeat the rows in the blocks instead."
+                )
+                raise ParameterError(msg)
+            G = checks.check_G(self.G)
+            largest = adaptive_G(source.n, 1) if G == "auto" else G
+            weights = checks.check_weights(sample_weight, source.n, largest)
+            settings = settings._replace(weights=weights)
+        run = LocalRunner(
+            source,
+            metric=metric,
+            n_jobs=settings.n_jobs,
+            memory_limit=settings.memory_limit,
+            weights=settings.weights,
+            progress=settings.progress,
+            checkpoint=self._checkpoint(checkpoint, source),
+            m=settings.m,
+        )
+        # BLAS gets one thread, because the tiles themselves are spread over threads.
+        with threadpool_limits(limits=1, user_api="blas"):
+            found = fit_landmarks(run, settings, partial(warn_if_weak, rule=settings.sigma_max))
+        self._adopt(found, checked)
+        return self
+
+    def _settings(self) -> Settings:
+        """Parameters of a fit with landmarks, checked."""
+        m = checks.check_n_landmarks(self.n_landmarks)
+        k = checks.check_max_clusters(self.max_clusters)
+        least = checks.check_share(
+            "min_weight",
+            self.min_weight,
+            "the share of all rows in the smallest cluster that must not be missed",
+        )
+        delta = checks.check_share("delta", self.delta, "the chance of missing a cluster")
+        return Settings(
+            sigma_max=checks.check_sigma_max(self.sigma_max),
+            G=checks.check_G(self.G),
+            alpha=checks.check_alpha(self.alpha),
+            k=k,
+            min_size=checks.check_min_cluster_size(self.min_cluster_size),
+            m=m if isinstance(m, int) else plan_candidates(least, delta, k),
+            seed=checks.check_random_state(self.random_state),
+            memory_limit=checks.check_memory_limit(self.memory_limit),
+            n_jobs=checks.check_n_jobs(self.n_jobs),
+            progress=checks.check_progress(self.progress),
+        )
+
+    def _checkpoint(self, path: str | os.PathLike[str] | None, source: Source) -> Checkpoint:
+        """File to resume from; it must agree in everything that a result depends on."""
+        free = ("memory_limit", "n_jobs", "progress")
+        own = {k: repr(v) for k, v in self.get_params().items() if k not in free}
+        return Checkpoint(path, {"the data": source.mark(), **own} if path is not None else {})
+
+    def _adopt(self, found: Outcome, checked: Self) -> None:
+        """Take over what a fit with landmarks found."""
+        self.__dict__.clear()
+        self.__dict__.update(checked.__dict__)
+        self._metric = checks.check_metric(self.metric)
+        self.n_features_in_ = found.d
+        self.sigma_max_, self.G_, self.sigma_estimate_ = found.sigma_max, found.G, found.estimate
+        self.radius_ = math.sqrt(sq_cutoff(found.sigma_max, found.d, found.G))
+        self.labels_ = found.labels
+        self.center_indices_, self.ball_centers_ = found.rows, found.centers
+        self.losses_, self.p_values_ = found.losses, found.p_values
+        self.n_clusters_ = len(found.rows)
+        self.n_duplicates_ = self.certificate_ = None
+        self.landmark_indices_ = found.landmarks
+        self._background = found.enclosing
+        self._take(found.tally, found.moments)
+
+    def _take(self, total: Tally, found: Moments) -> None:
+        """Take over counts, means and sigmas."""
+        self._tally = total
+        whole = np.array_equal(found.sizes, np.rint(found.sizes))
+        self.cluster_sizes_ = found.sizes.astype(np.int64) if whole else found.sizes
+        self.cluster_centers_, self.sigmas_ = found.means, found.sigmas
+        points = float(total.weights.sum() + total.background) * QUANTUM
+        self.weights_ = found.sizes / points
+        self.background_weight_ = total.background * QUANTUM / points
+
+    def _update(self, X: Any) -> NDArray[np.int64]:
+        """Count new rows in, and return their labels."""
+        unit, centers = unit_of(self.radius_), self.ball_centers_
+        total = self._tally if hasattr(self, "_tally") else self._tally_of_fit(unit)
+        labels = [np.zeros(0, dtype=np.int64)]
+        for points in self._blocks(X):
+            labels.append(self._first_ball(points))
+            total = merge_tallies([total, tally(points, labels[-1], centers, unit, None)])
+        self._take(total, moments(total, centers, unit, self.sigma_max_))
+        return np.concatenate(labels)
+
+    def _tally_of_fit(self, unit: int) -> Tally:
+        """Sums that an exact fit would have kept."""
+        own = Moments(self.cluster_sizes_.astype(np.float64), self.cluster_centers_, self.sigmas_)
+        rows = np.bincount(self.labels_[self.labels_ >= 0], minlength=self.n_clusters_)
+        # With weights or without, what is not in a cluster is background.
+        share = self.background_weight_
+        rest = own.sizes.sum() * share / (1.0 - share) if share < 1.0 else len(self.labels_)
+        return tally_of(own, rows, self.ball_centers_, unit, float(rest))
+
+    def _blocks(self, X: Any) -> Iterator[Floats]:
+        """Rows to predict, a block at a time."""
+        source = as_source(X, passes=1)
+        if source is None:
+            yield self._points(X, self._metric, reset=False)
+            return
+        for block in source.blocks():
+            yield block.points(self._metric, self.n_features_in_)
+
+    def _first_ball(self, points: Floats) -> NDArray[np.int64]:
+        cutoff = sq_cutoff(self.sigma_max_, self.n_features_in_, self.G_)
+        return first_ball(points, self.ball_centers_, cutoff)
+
+
+def warn_if_weak(estimate: SigmaEstimate, rule: object) -> None:
+    """Warn that the bandwidth is a guess."""
+    if estimate.evidence == "weak":
+        why = (
+            "there is no peak in the distances"
+            if rule == "histogram"
+            else "at no bandwidth do the data differ from background alone"
+        )
+        msg = (
+            f"evidence for sigma_max is weak: {why}. Using the best guess, "
+            f"{estimate.suggested:.4g}. If you know the spread of a cluster, pass sigma_max; a "
+            f"larger alpha reports less certain clusters."
+        )
+        warnings.warn(msg, WeakEvidenceWarning, stacklevel=4)

@@ -1,0 +1,116 @@
+"""How to get the same answer again."""
+
+from __future__ import annotations
+
+import base64
+import io
+import platform
+import shlex
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from crlm import __version__, record
+from crlm.report.inputs import Inputs
+from crlm.report.limits import Limits
+from crlm.tables.output import write_labels_csv
+
+if TYPE_CHECKING:
+    from crlm.estimator import CRLM
+
+PLACE = "{sigma}"  # where the page writes the bandwidth that is being looked at
+CITATION = (
+    "Sida Liu and Adrian Barbu, “Unsupervised Learning of GMM with a Uniform Background Component”."
+)
+# Settings that change the answer, with the flag that says them.
+_FLAGS = {
+    "max_clusters": "--max-clusters",
+    "min_cluster_size": "--min-cluster-size",
+    "alpha": "--alpha",
+    "G": "--G",
+    "metric": "--metric",
+}
+_LIBRARIES = ("numpy", "scipy", "scikit-learn")
+
+
+def reproduce(model: CRLM, inputs: Inputs, limits: Limits) -> dict[str, Any]:
+    """Command, Python, settings, versions and labels."""
+    given = {name: value for name, value in model.get_params().items() if name != "progress"}
+    sigma = repr(float(model.sigma_max_))
+    return {
+        "command": command(model).replace(PLACE, sigma),
+        "command_at": command(model),
+        "python": python(model).replace(PLACE, sigma),
+        "python_at": python(model),
+        "settings": [(name, repr(value)) for name, value in given.items()],
+        "fitted": [
+            ("sigma_max_", sigma),
+            ("radius_", repr(float(model.radius_))),
+            ("G_", repr(float(model.G_))),
+            ("rows × columns", f"{model.certificate_.n:,} × {model.certificate_.d:,}"),
+            ("fingerprint of the rows", record.fingerprint(model)),
+        ],
+        "versions": [
+            ("crlm", __version__),
+            ("python", platform.python_version()),
+            *((name, version(name)) for name in _LIBRARIES),
+        ],
+        "citation": CITATION,
+        "labels": labels_address(inputs, model, limits),
+    }
+
+
+def command(model: CRLM) -> str:
+    """Line for a shell, with a place for the bandwidth."""
+    source, chosen = record.source(model), record.settings(model)
+    name = "DATA.npy" if source is None or source.path is None else source.name
+    words = ["crlm", "fit", name, "--sigma-max", PLACE]
+    if chosen is None:
+        for key, value in _changed(model).items():
+            words += [_FLAGS[key], "none" if value is None else str(value)]
+    else:
+        values = chosen.get("values", {})
+        for key in chosen.get("origins", {}):
+            words += _flag(key, values.get(key)) if key != "sigma_max" else []
+    return " ".join(word if word == PLACE else shlex.quote(word) for word in words)
+
+
+def _flag(name: str, value: Any) -> list[str]:
+    """An option as it is typed.
+
+    >>> _flag("header", False), _flag("columns", ["a", "b"]), _flag("alpha", None)
+    (['--no-header'], ['--columns', 'a,b'], ['--alpha', 'none'])
+    """
+    flag = f"--{name.replace('_', '-')}"
+    if isinstance(value, bool):
+        return [flag if value else flag.replace("--", "--no-", 1)]
+    if isinstance(value, list):
+        return [flag, ",".join(map(str, value))]
+    return [flag, "none" if value is None else str(value)]
+
+
+def python(model: CRLM) -> str:
+    """The same in Python."""
+    more = "".join(f", {key}={value!r}" for key, value in _changed(model).items())
+    return f"CRLM(sigma_max={PLACE}{more}).fit(X)"
+
+
+def _changed(model: CRLM) -> dict[str, Any]:
+    """Settings that are not as they are by default."""
+    default = type(model)().get_params()
+    given = model.get_params()
+    return {name: given[name] for name in _FLAGS if given[name] != default[name]}
+
+
+def labels_address(inputs: Inputs, model: CRLM, limits: Limits) -> str | None:
+    """Labels as an address that holds them; None when there are too many rows."""
+    if len(model.labels_) > limits.labels:
+        return None
+    file = io.BytesIO()
+    if np.array_equal(inputs.rows, np.arange(len(inputs.rows))):
+        write_labels_csv(file, model.labels_)
+    else:
+        table = np.column_stack([inputs.rows, model.labels_])
+        np.savetxt(file, table, fmt="%d", delimiter=",", header="row,label", comments="")
+    return "data:text/csv;base64," + base64.b64encode(file.getvalue()).decode()

@@ -1,0 +1,309 @@
+"""Data in blocks: the same labels from memory, files and functions, killed or not."""
+
+import multiprocessing
+import os
+import signal
+import time
+import tracemalloc
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from crlm import CRLM, GMMUB, stream, theory
+from crlm.cli import main
+from crlm.errors import InputError, MemoryLimitError, OutputError, ParameterError
+from crlm.landmarks import checkpoint as checkpoints
+from crlm.landmarks.source import ArraySource, FileSource, IterableSource
+
+TRUTH = GMMUB.draw(k=2, d=12, sigmas=1, weights=0.03, D=60, sigma_max=2.5, rng=0)
+X = TRUTH.sample(2500, rng=1)[0].astype(np.float32)
+NAMES = [f"c{j}" for j in range(12)]
+
+
+def model(**parameters):
+    return CRLM(2.5, alpha=None, n_landmarks=400, min_cluster_size=10, **parameters)
+
+
+def write_parquet(path, X, vectors=False, **options):
+    columns = {"v": list(X)} if vectors else {name: X[:, j] for j, name in enumerate(NAMES)}
+    pd.DataFrame(columns).to_parquet(path, **options)
+
+
+def assert_same(a, b):
+    for name in ("labels_", "cluster_centers_", "sigmas_", "losses_", "landmark_indices_"):
+        assert np.array_equal(getattr(a, name), getattr(b, name)), name
+
+
+def test_every_way_to_give_the_same_rows_gives_the_same_fit(tmp_path):
+    whole = model().fit(X)
+    assert whole.n_clusters_ == 2
+    np.save(tmp_path / "X.npy", X)
+    np.save(tmp_path / "F.npy", np.asfortranarray(X))
+    write_parquet(tmp_path / "X.parquet", X, row_group_size=333)
+    write_parquet(tmp_path / "V.parquet", X, vectors=True)
+    (tmp_path / "parts").mkdir()
+    for number, part in enumerate(np.array_split(X, [100, 100, 1999])):
+        write_parquet(tmp_path / "parts" / f"{number:03}.parquet", part)
+    ways = [
+        np.load(tmp_path / "X.npy", mmap_mode="r"),
+        np.load(tmp_path / "X.npy", mmap_mode="r")[:],
+        stream(tmp_path / "X.npy", rows=77),
+        stream(str(tmp_path / "F.npy")),
+        stream(tmp_path / "X.parquet", rows=131),
+        stream(tmp_path / "X.parquet", columns=["c0:c11"]),
+        stream(tmp_path / "V.parquet", columns=["v"]),
+        stream(tmp_path / "parts", rows=50),
+        stream(lambda: iter([X[:1], X[1:1], X[1:2000], X[2000:]])),
+        [X[:999], X[999:]],
+        lambda: [pd.DataFrame(X[:7]), pl.DataFrame(X[7:])],
+        [X[:800].astype(np.float64), X[800:]],
+    ]
+    for way in ways:
+        assert_same(model().fit(way), whole)
+        assert np.array_equal(whole.predict(way), whole.labels_)
+
+
+def test_a_map_that_was_written_to_is_not_read_from_its_file(tmp_path):
+    np.save(tmp_path / "X.npy", X)
+    changed = np.load(tmp_path / "X.npy", mmap_mode="c")
+    changed[:1000] += 500
+    assert_same(model().fit(changed), model().fit(np.array(changed)))
+
+
+def test_the_threads_and_the_size_of_blocks_change_no_bit(tmp_path):
+    whole = model(n_jobs=1).fit(X)
+    for rows in (1000, 4097):
+        for n_jobs in (1, 2, 3):
+            assert_same(model(n_jobs=n_jobs).fit(ArraySource(np.tile(X, (1, 1)), rows)), whole)
+
+
+def test_memory_does_not_grow_with_the_file(tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    peaks = []
+    for n in (100_000, 400_000):
+        big = rng.uniform(-100, 100, (n, 8)).astype(np.float32)
+        big[:500] = rng.normal(size=(500, 8))
+        np.save(tmp_path / "big.npy", big)
+        del big
+        source = FileSource(np.load(tmp_path / "big.npy", mmap_mode="r"), rows=10_000)
+        tracemalloc.start()
+        found = CRLM(2.5, alpha=None, n_landmarks=200, min_cluster_size=50, n_jobs=1).fit(source)
+        peaks.append(tracemalloc.get_traced_memory()[1] - found.labels_.nbytes)
+        tracemalloc.stop()
+    assert peaks[1] < 1.2 * peaks[0] < 10_000_000
+
+
+# Checkpoints
+
+
+class SlowSource(IterableSource):
+    """Blocks that take a while to come."""
+
+    def __init__(self, seconds):
+        super().__init__(lambda: (X[at : at + 50] for at in range(0, len(X), 50)), "slow")
+        self._seconds = seconds
+
+    def blocks(self, start=0):
+        for block in super().blocks(start):
+            time.sleep(self._seconds)
+            yield block
+
+
+def fit_slowly(folder):
+    checkpoints.EVERY_SECONDS = 0.0
+    found = model(n_jobs=1).fit(SlowSource(0.004), checkpoint=folder / "state")
+    np.save(folder / "done.npy", found.labels_)
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_killed_at_random_moments_and_resumed_the_labels_are_the_same(tmp_path):
+    expected = model().fit(X).labels_
+    rng, fork = np.random.default_rng(0), multiprocessing.get_context("fork")
+    n_killed, resumed, finished = 0, 0, False
+    while not finished:
+        resumed += (tmp_path / "state").exists()
+        child = fork.Process(target=fit_slowly, args=(tmp_path,))
+        child.start()
+        child.join(rng.uniform(0.05, 0.5) if n_killed < 20 else None)
+        if child.is_alive():
+            os.kill(child.pid, signal.SIGKILL)
+            child.join()
+            n_killed += 1
+        else:
+            assert child.exitcode == 0
+            assert np.array_equal(np.load(tmp_path / "done.npy"), expected)
+            finished = n_killed == 20
+        if not finished:
+            (tmp_path / "done.npy").unlink(missing_ok=True)
+    assert resumed >= 5  # else this shows nothing
+    assert [path.name for path in tmp_path.iterdir()] == ["done.npy"]
+
+
+@pytest.mark.parametrize("stop_at", [3, 30, 60, 80, 110])
+def test_stopped_in_any_pass_a_fit_goes_on_where_it_was(tmp_path, monkeypatch, stop_at):
+    monkeypatch.setattr(checkpoints, "EVERY_SECONDS", 0.0)
+    read = []
+
+    def blocks(fail):
+        for at in range(0, len(X), 50):
+            read.append(at)
+            if fail and len(read) == stop_at:
+                raise KeyboardInterrupt
+            yield X[at : at + 50]
+
+    with pytest.raises(KeyboardInterrupt):
+        model().fit(IterableSource(lambda: blocks(True)), checkpoint=tmp_path / "state")
+    assert (tmp_path / "state").exists()
+    found = model().fit(IterableSource(lambda: blocks(False)), checkpoint=tmp_path / "state")
+    assert_same(found, model().fit(X))
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_checkpoint_of_another_fit_or_none_at_all_is_refused(tmp_path, monkeypatch):
+    path = tmp_path / "state"
+    source = IterableSource(lambda: (X[at : at + 50] for at in range(0, len(X), 50)))
+
+    def interrupt(done, total):
+        if done > 0.5 * total:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        model(progress=interrupt).fit(ArraySource(X, 100), checkpoint=path)
+    with pytest.raises(InputError, match=r"another fit: it differs in the data\. Use the same"):
+        model().fit(source, checkpoint=path)
+    with pytest.raises(InputError, match=r"differs in the data"):
+        model().fit(ArraySource(X + 1, 100), checkpoint=path)
+    with pytest.raises(InputError, match=r"differs in random_state"):
+        model(random_state=1).fit(ArraySource(X, 50), checkpoint=path)
+    model(n_jobs=1, memory_limit="1GB").fit(ArraySource(X, 50), checkpoint=path)
+    path.write_bytes(b"not a checkpoint")
+    with pytest.raises(InputError, match="not a checkpoint of crlm"):
+        model().fit(source, checkpoint=path)
+    with pytest.raises(OutputError, match="cannot write the checkpoint"):
+        model().fit(source, checkpoint=tmp_path / "nowhere" / "state")
+
+
+# Errors
+
+
+def with_nan(row):
+    bad = X.copy()
+    bad[row, 3] = np.nan
+    return bad
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (lambda: np.array_split(with_nan(1400), 5), ["block 2 of X", "row 1,000", "NaN or inf"]),
+        (lambda: [X[:10], X[10:, :7]], ["block 1 of X", "7 columns", "12"]),
+        (lambda: [X[:10], np.array([["a"] * 12])], ["block 1 of X", "table of numbers"]),
+        (lambda: [], ["X has no rows"]),
+        (lambda: [X[:0]], ["X has no rows"]),
+    ],
+)
+def test_a_bad_block_is_named(data, words):
+    with pytest.raises(InputError) as caught:
+        model().fit(data)
+    for word in words:
+        assert word in str(caught.value)
+
+
+@pytest.mark.parametrize(("later", "words"), [(2000, "only 2,000"), (2600, "at least 2,600")])
+def test_data_that_change_between_passes_are_refused(later, words):
+    lengths = iter([len(X), later])
+
+    def blocks():
+        return [np.resize(X, (next(lengths), 12))]
+
+    with pytest.raises(InputError, match=words):
+        model().fit(blocks)
+
+
+def test_what_cannot_be_read_twice_or_in_blocks_is_refused(tmp_path):
+    with pytest.raises(ParameterError, match="which can be gone through once"):
+        model().fit(iter([X]))
+    with pytest.raises(ParameterError, match="need landmarks"):
+        CRLM(2.5).fit(stream(lambda: [X]))
+    with pytest.raises(ParameterError, match="need landmarks"):
+        CRLM(2.5).fit(X, checkpoint=tmp_path / "state")
+    with pytest.raises(ParameterError, match="sample_weight needs an X whose number of rows"):
+        model().fit(lambda: [X], sample_weight=np.ones(len(X)))
+    with pytest.raises(ParameterError, match="cannot be read in blocks"):
+        stream(tmp_path / "rows.csv")
+    with pytest.raises(InputError, match=r"a folder without \.parquet files"):
+        stream(tmp_path)
+    with pytest.raises(InputError, match="no such file"):
+        stream(tmp_path / "rows.parquet")
+    (tmp_path / "rows.parquet").write_bytes(b"no parquet")
+    with pytest.raises(InputError, match="not a readable parquet file"):
+        stream(tmp_path / "rows.parquet")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"n_landmarks": 0}, ["n_landmarks must be a whole number", "got 0"]),
+        ({"n_landmarks": "many"}, ["got 'many'"]),
+        ({"n_landmarks": "auto", "min_weight": 0}, ["min_weight must be", "got 0"]),
+        ({"n_landmarks": "auto", "delta": 2}, ["delta must be", "got 2"]),
+        ({"n_landmarks": 5, "random_state": -1}, ["random_state must be", "got -1"]),
+    ],
+)
+def test_messages_about_landmarks(parameters, words):
+    with pytest.raises(ParameterError) as caught:
+        CRLM(2.5, **parameters).fit(X)
+    for word in words:
+        assert word in str(caught.value)
+
+
+@pytest.mark.parametrize("wrong", [{"min_weight": 1.5}, {"min_weight": 0.1, "delta": 0}])
+def test_the_number_of_candidates_needs_shares(wrong):
+    with pytest.raises(ParameterError, match="between 0 and 1, got"):
+        theory.plan_candidates(**wrong)
+
+
+def test_more_pairs_than_fit_are_refused_in_words():
+    rng = np.random.default_rng(0)
+    cloud = rng.normal(size=(3000, 2))
+    with pytest.raises(MemoryLimitError, match="Use a smaller sigma_max or fewer landmarks"):
+        CRLM(0.2, alpha=None, n_landmarks=500, memory_limit="1MB").fit(cloud)
+
+
+def test_little_memory_costs_a_pass_and_changes_no_label():
+    rng = np.random.default_rng(0)
+    cloud = np.vstack([rng.uniform(-30, 30, (2300, 3)), rng.normal(0, 0.1, (200, 3))])
+    plenty = CRLM(1.5, n_landmarks=600).fit(cloud)
+    seen = []
+    little = CRLM(1.5, n_landmarks=600, memory_limit=120_000).fit(
+        IterableSource(lambda: [seen.append(1), cloud][1:])
+    )
+    assert plenty.n_clusters_ >= 1
+    assert len(seen) == 5  # the groups that did not fit, the counts and the fewer groups
+    assert_same(little, plenty)
+    assert np.array_equal(little.p_values_, plenty.p_values_)
+
+
+# The command
+
+
+def test_crlm_fit_reads_files_in_blocks_and_resumes(tmp_path, capsys, monkeypatch):
+    np.save(tmp_path / "X.npy", X)
+    write_parquet(tmp_path / "X.parquet", X)
+    monkeypatch.chdir(tmp_path)
+    common = ["--landmarks", "400", "-s", "2.5", "-m", "10", "--alpha", "none", "--resume", "-q"]
+    for data, out in (("X.npy", "a.npy"), ("X.parquet", "b.npy")):
+        assert main(["fit", data, *common, "-o", out]) == 0
+        assert np.array_equal(np.load(out), model().fit(X).labels_)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["X.npy", "X.parquet", "a.npy", "b.npy"]
+    assert main(["fit", "X.npy", "--resume"]) == 2
+    assert "--resume is for fits with --landmarks" in capsys.readouterr().err
+    assert main(["fit", "X.npy", "--landmarks", "0"]) == 2
+    assert "--landmarks must be a whole number" in capsys.readouterr().err
+    np.save(tmp_path / "bad.npy", with_nan(2000))
+    assert main(["fit", "bad.npy", "--landmarks", "auto"]) == 3
+    assert "error: block 0 of bad.npy" in capsys.readouterr().err
+    assert main(["fit", "bad.npy", *common, "--drop-invalid", "-o", "c.npy"]) == 0
+    assert np.load("c.npy")[2000] == -1
