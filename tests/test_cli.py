@@ -266,7 +266,7 @@ def test_cosine_drops_rows_of_zeros_on_demand(run, toy):
     model = crlm.CRLM(0.05, metric="cosine").fit(X[rest])
     np.testing.assert_array_equal(labels[rest], model.labels_)
     _, out, _ = run("fit", "emb.npy", "-s", "1", "--drop-invalid")
-    assert "  dropped     1 row with NaN or inf (label −1)\n" in out
+    assert "  dropped     1 row with NaN or inf (label −1): row 5\n" in out
 
 
 def test_any_number_of_clusters_may_be_asked_for(run):
