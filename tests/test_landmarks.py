@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crlm import CRLM, GMMUB, scores, theory
+from crlm import CRLM, GMMUB, CertificateDisplay, scores, theory
+from crlm.errors import ParameterError
 from crlm.landmarks.groups import group_rows, merge_groups
 from crlm.landmarks.keys import keys, likely_bar, row_marks
 from crlm.landmarks.sieve import make_sieve
@@ -326,3 +327,15 @@ def test_what_is_in_a_model_goes_on_working():
     assert model.n_duplicates_ is None
     assert "3 clusters" in repr(model)
     assert model.predict_proba(X[:5]).shape == (5, 4)
+
+
+def test_what_needs_a_certificate_says_that_landmarks_make_none(tmp_path):
+    model = fitted(X, n_landmarks=400)
+    for use in (
+        lambda: model.save(tmp_path / "x.crlm.npz"),
+        lambda: model.report(tmp_path / "x.html", X),
+        lambda: CertificateDisplay.from_estimator(model),
+    ):
+        with pytest.raises(ParameterError, match="landmarks, which makes no certificate"):
+            use()
+    assert not list(tmp_path.iterdir())

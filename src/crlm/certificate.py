@@ -7,14 +7,14 @@ import json
 import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import distance
 
 from crlm.checks import check_memory_limit, check_points, check_table
-from crlm.errors import InputError
+from crlm.errors import InputError, ParameterError
 from crlm.evidence import cheap_conditions
 from crlm.labels import BACKGROUND
 from crlm.loss import sq_cutoff
@@ -26,6 +26,9 @@ from crlm.theory.guarantees import Guarantee, sharp
 from crlm.theory.margins import Margin, Verdict
 from crlm.theory.setting import Setting
 from crlm.uniformity import background_sample, effective_dimension, uniform_ball_p_value
+
+if TYPE_CHECKING:
+    from crlm.estimator import CRLM
 
 SCHEMA = "crlm.certificate/1"
 IMPLAUSIBLE = 0.01  # p-value below which a background is not uniform in a ball
@@ -258,6 +261,18 @@ class Certificate:
             digest=record["digest"],
             **arrays,  # type: ignore[arg-type]
         )
+
+
+def certificate_of(model: CRLM, purpose: str) -> Certificate:
+    """Certificate of a fitted model, which fits with landmarks do not make."""
+    found: Certificate | None = model.certificate_
+    if found is None:
+        msg = (
+            f"the model was fitted with landmarks, which makes no certificate, and {purpose} needs "
+            f"one. Fit with n_landmarks=None, on a sample if the data are too many."
+        )
+        raise ParameterError(msg)
+    return found
 
 
 def certify(

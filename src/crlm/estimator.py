@@ -18,7 +18,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from crlm import checks, summary
-from crlm.certificate import Certificate, certify
+from crlm.certificate import Certificate, certificate_of, certify
 from crlm.errors import ParameterError
 from crlm.greedy import Cluster
 from crlm.labels import BACKGROUND
@@ -128,7 +128,7 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
         The depth used.
     sigma_estimate_ : SigmaEstimate or None
         What "auto" saw: peaks, evidence, histogram. None when `sigma_max` was given.
-    certificate_ : Certificate
+    certificate_ : Certificate or None
         Margins of the answer, whether CRLM must return exactly it, and what the theorems say.
         None with landmarks: it needs the losses of all rows.
     landmark_indices_ : ndarray of shape (n_landmarks,)
@@ -174,7 +174,7 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
     radius_: float
     G_: float
     sigma_estimate_: SigmaEstimate | None
-    certificate_: Certificate
+    certificate_: Certificate  # or None with landmarks
     _origin: tuple[Any, Any] | None  # source and settings, which `record` keeps here
     landmark_indices_: NDArray[np.int64]
 
@@ -366,6 +366,7 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
         from crlm import record
 
         check_is_fitted(self)
+        certificate_of(self, "a model file")
         record.save(self, path, force=force)
 
     @classmethod
@@ -421,6 +422,7 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
         from crlm.report import write_report
 
         check_is_fitted(self)
+        certificate_of(self, "a report")
         return write_report(self, path, X, images=images, meta=meta, y=y, title=title, force=force)
 
     def explore(

@@ -62,7 +62,9 @@ class CertificateDisplay:
     @classmethod
     def from_estimator(cls, model: CRLM, *, ax: Any = None) -> Self:
         """Draw the certificate of a fitted model."""
-        return cls.from_certificate(model.certificate_, ax=ax)
+        from crlm.certificate import certificate_of
+
+        return cls.from_certificate(certificate_of(model, "this figure"), ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw on `ax`, which is divided in two, or on a new figure."""

@@ -71,7 +71,8 @@ class SigmaHistogramDisplay:
                 "sigma_max='auto', or draw crlm.estimate_sigma(X) by from_estimate."
             )
             raise InputError(msg)
-        allowed = admissible_interval(model.certificate_)
+        found = model.certificate_
+        allowed = None if found is None else admissible_interval(found)
         return cls._of(estimate, model.sigma_max_, allowed).plot(ax)
 
     @classmethod

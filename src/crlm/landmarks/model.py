@@ -51,6 +51,7 @@ class LandmarkFits:
     random_state: Any
     progress: Any
     certificate_: Any
+    _origin: Any
     n_duplicates_: Any
 
     def _fit_landmarks(
@@ -131,7 +132,7 @@ class LandmarkFits:
         self.center_indices_, self.ball_centers_ = found.rows, found.centers
         self.losses_, self.p_values_ = found.losses, found.p_values
         self.n_clusters_ = len(found.rows)
-        self.n_duplicates_ = self.certificate_ = None
+        self.n_duplicates_ = self.certificate_ = self._origin = None
         self.landmark_indices_ = found.landmarks
         self._background = found.enclosing
         self._take(found.tally, found.moments)
