@@ -150,7 +150,7 @@ def test_fit_prints_a_table_and_what_to_do_next(run):
     assert "evidence: clear" in out
     assert "  #  size      σ\u0302       p  loss  nearest other centre (÷√2d)\n" in out
     assert "  background  734 rows (91.8 %)  — expected: CRLM leaves noise unassigned\n" in out
-    assert err == ("Wrote toy.crlm.npz\nNext:  crlm export toy.crlm.npz --to labels.csv\n")
+    assert err == ("Wrote toy.crlm.npz\nNext:  crlm report toy.crlm.npz\n")
 
 
 def test_fit_finds_the_truth(run, toy):
@@ -234,7 +234,7 @@ def test_next_repeats_the_flags_and_quotes_the_name(run):
     _, _, err = run("fit", "my toy.npy", "-s", "5", "--no-model")
     assert err == "Next:  crlm fit 'my toy.npy' -s 5 --no-model -o labels.csv\n"
     _, _, err = run("fit", "my toy.npy", "-s", "5")
-    assert err.endswith("Next:  crlm export 'my toy.crlm.npz' --to labels.csv\n")
+    assert err.endswith("Next:  crlm report 'my toy.crlm.npz'\n")
 
 
 def test_dropped_rows_are_background_and_rows_stay_aligned(run, toy):
@@ -368,7 +368,7 @@ def test_clusters_that_are_too_small_are_not_called_background(run):
 
 def test_next_names_files_that_are_free(run):
     Path("labels.csv").touch()
-    assert run("fit", "toy.npy")[2].endswith("crlm export toy.crlm.npz --to labels-2.csv\n")
+    assert run("fit", "toy.npy", "--no-model")[2].endswith("--no-model -o labels-2.csv\n")
     Path("labels-2.csv").touch()
     assert run("sample", "x.npy", "-n", 9)[2].endswith("crlm fit x.npy -o labels-3.csv\n")
 

@@ -346,20 +346,9 @@ def say_next(model: CRLM, options: FitOptions, session: Session) -> None:
     elif path is None:
         again = [*session.argv, "-o", free_name("labels.csv")] if not options.output else []
     else:
-        again = after_a_model(path, bool(options.output))
+        again = ["report", str(path)]
     if again:
         remark(f"Next:  {shlex.join(['crlm', *again])}")
-
-
-def after_a_model(path: Path, has_labels: bool) -> list[str]:
-    """Command line that looks at a model, or takes the labels out of it."""
-    parent = click.get_current_context().parent
-    verbs = parent.command.commands if parent else {}  # type: ignore[attr-defined]
-    if "report" in verbs:
-        return ["report", str(path)]
-    if has_labels:
-        return ["check", str(path)]
-    return ["export", str(path), "--to", free_name("labels.csv")]
 
 
 def after_nothing(model: CRLM, argv: list[str]) -> list[str]:
