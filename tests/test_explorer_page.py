@@ -321,6 +321,7 @@ def test_an_address_brings_back_what_was_seen(browser, points):
         labels = page.evaluate("Array.from(crlm.labels)")
         assert labels == CRLM(4.321, min_cluster_size=4).fit(X).labels_.tolist()
         page.click("#code")
+        page.wait_for_selector("dialog[open]")
         assert "CRLM(4.321, min_cluster_size=4)" in page.text_content("dialog")
 
 

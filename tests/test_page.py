@@ -122,9 +122,9 @@ def test_labels_at_every_stop_are_those_of_a_fit(page, toy, alpha):
 def test_a_budget_of_pairs_ends_the_stops_earlier(toy):
     task = task_of(toy, alpha=None)
     estimate = suggest_sigma_max(task.X, task.background, 0.01)
-    pairs, high = stored_pairs(task, estimate, estimate.suggested, 500)
+    pairs, high = stored_pairs(task, estimate, estimate.suggested, 100)
     every, higher = stored_pairs(task, estimate, estimate.suggested, 10**6)
-    assert pairs.n_pairs <= 500 < every.n_pairs
+    assert pairs.n_pairs <= 100 < every.n_pairs
     assert high < higher
     again = pairs_within(task.X, sq_cutoff(high, 20, 4.0), memory_limit=2**30)
     assert again.n_pairs == pairs.n_pairs

@@ -41,10 +41,17 @@ export function disc(radius, alpha) {
  * @param {Stamp} stamp
  * @param {[number, number, number]} colour
  */
-export function blend(pixels, width, height, px, py, { dx, dy, alpha }, [r, g, b]) {
-  const [cx, cy] = [px | 0, py | 0];
+export function blend(pixels, width, height, px, py, stamp, colour) {
+  // No arrays are taken apart here: this runs for each of a million points.
+  const { dx, dy, alpha } = stamp;
+  const r = colour[0];
+  const g = colour[1];
+  const b = colour[2];
+  const cx = px | 0;
+  const cy = py | 0;
   for (let s = 0; s < dx.length; s++) {
-    const [x, y] = [cx + dx[s], cy + dy[s]];
+    const x = cx + dx[s];
+    const y = cy + dy[s];
     if (x < 0 || y < 0 || x >= width || y >= height) continue;
     const at = y * width + x;
     const old = pixels[at];
