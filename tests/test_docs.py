@@ -24,7 +24,7 @@ def test_every_command_in_the_readme_exists():
     from crlm.cli import main
 
     commands = set(re.findall(r"^crlm (\w+)", "\n".join(blocks("")), re.M))
-    assert commands == {"fit", "sigma", "sample", "info", "check", "bench"}
+    assert commands == {"fit", "sigma", "sample", "info", "check", "reproduce", "bench"}
     for command in commands:
         assert main([command, "--help"]) == 0
 

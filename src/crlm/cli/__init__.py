@@ -29,6 +29,7 @@ from crlm.cli.common import (
 from crlm.cli.demo import demo
 from crlm.cli.fit import fit
 from crlm.cli.info import info
+from crlm.cli.reproduce import reproduce
 from crlm.cli.sample import sample
 from crlm.cli.sigma import sigma
 
@@ -71,7 +72,7 @@ def root(ctx: click.Context) -> int:
     return 0
 
 
-for _command in (demo, sigma, fit, check, sample, info, bench):
+for _command in (demo, sigma, fit, check, sample, info, reproduce, bench):
     root.add_command(_command)
 
 

@@ -8,7 +8,9 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def progress_bar(wanted: bool) -> Iterator[Callable[[int, int], None] | None]:
+def progress_bar(
+    wanted: bool, what: str = "Distances"
+) -> Iterator[Callable[[int, int], None] | None]:
     """Yield a function of (done, total) that draws on stderr, or None when nobody looks."""
     if not wanted or not sys.stderr.isatty():
         yield None
@@ -18,7 +20,7 @@ def progress_bar(wanted: bool) -> Iterator[Callable[[int, int], None] | None]:
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TimeRemainingColumn
 
     bar = Progress(
-        "Distances",
+        what,
         BarColumn(),
         TaskProgressColumn(),
         TimeRemainingColumn(elapsed_when_finished=True),
@@ -26,7 +28,7 @@ def progress_bar(wanted: bool) -> Iterator[Callable[[int, int], None] | None]:
         transient=True,
     )
     with bar:
-        task = bar.add_task("Distances", total=None)
+        task = bar.add_task(what, total=None)
 
         def advance(done: int, total: int) -> None:
             bar.update(task, completed=done, total=total)
