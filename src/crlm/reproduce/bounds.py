@@ -124,6 +124,9 @@ def _panel(ax: Any, rows: list[Row], x: str) -> None:
                 color="#444444" if kind == "printed" else KIND_COLORS[kind],
                 label=f"theorem, {kind}")  # fmt: skip
     ax.set(xscale="log", yscale="log", xlabel=x, ylabel="sigma_max")
+    shown = at if len(at) < 9 else at[::2]
+    ax.set_xticks(shown, [f"{value:g}" for value in shown], fontsize="small")
+    ax.set_xticks([], minor=True)
 
 
 def _figure(rows: list[Row], panels: list[tuple[str, dict[str, Any], str]]) -> Any:
@@ -218,7 +221,7 @@ def _cells_n(plan: Plan) -> list[Cell]:
 
 
 def _cells_G(plan: Plan) -> list[Cell]:
-    return [{"mixture": "one", "axis": "G", "D": 80.0, "n": N, "d": DIM, "runs": plan.pick(3, 20),
+    return [{"mixture": "one", "axis": "G", "D": 80.0, "n": N, "d": DIM, "runs": plan.pick(2, 20),
              "depths": DEPTHS}]  # fmt: skip
 
 

@@ -36,7 +36,12 @@ N_FACES = 30
 SIZES = (50, 100, 200, 500, 1000)
 # The best bandwidth is sought between radii that hold these shares of all pairs.
 SHARES, STEPS = (2e-5, 0.6), 100
-SLOW = {"t-SNE": 200, "OPTICS": 200, "SC": 500}  # rows up to which a quick run takes these
+SLOW = {
+    "t-SNE": 200,
+    "OPTICS": 200,
+    "SC": 500,
+    "EM-GMMUB": 500,
+}  # rows up to which a quick run takes these
 BEST = "CRLM, best sigma_max"
 PRINTED = {
     50: {"k-means": (85.79, 78.20), "DBSCAN": (97.27, 89.40), "CL": (76.15, 62.40),
@@ -78,7 +83,7 @@ def images(source: Path | None) -> Any:
 def cells(plan: Plan) -> list[Cell]:
     """One for each draw, size and kind of features; competitors in fewer draws when quick."""
     images(plan.data)
-    some, draws = plan.pick(2, 10), plan.pick(5, 10)
+    some, draws = plan.pick(2, 10), plan.pick(6, 20)
     return [
         {"n": n, "features": features, "draw": draw, "all_methods": draw < some}
         for n in SIZES
