@@ -44,7 +44,7 @@ ANY = (1000, 10_000)
 
 def cells(plan: Plan) -> list[Cell]:
     """Ours and the supervised line in many runs, then each competitor in few."""
-    runs = plan.pick({10: 60, 100: 30, 1000: 10}, {10: 200, 100: 100, 1000: 50})
+    runs = plan.pick({10: 60, 100: 30, 1000: 10}, {10: 100, 100: 50, 1000: 25})
     ours = [
         {"d": d, "k": k, "n": n, "runs": runs[d]}
         for d, k in PANELS
