@@ -135,12 +135,15 @@ class HDBSCAN(Method):
 
     def trials(self, X: Floats, k: int) -> Iterator[Trial]:
         """Smallest clusters of 5 to 30 rows."""
+        dist = distance.squareform(distance.pdist(X))
         for single in (False, True):
             for size in (5, 3, 10, 20, 30):
                 if size < len(X):
-                    found = cluster.HDBSCAN(size, allow_single_cluster=single, copy=True)
+                    found = cluster.HDBSCAN(
+                        size, allow_single_cluster=single, metric="precomputed", copy=True
+                    )
                     words = f"at least {size} rows" + (", one cluster allowed" if single else "")
-                    yield Trial(words, _labels(found.fit_predict(X)))
+                    yield Trial(words, _labels(found.fit_predict(dist)))
 
 
 class OPTICS(Method):
@@ -150,12 +153,14 @@ class OPTICS(Method):
 
     def trials(self, X: Floats, k: int) -> Iterator[Trial]:
         """5, 10 and 20 rows."""
+        dist = distance.squareform(distance.pdist(X))
         for size in (5, 10, 20):
             if size < len(X):
                 with warnings.catch_warnings():
                     # Where rows coincide its reachability ratios divide by zero.
                     warnings.simplefilter("ignore", RuntimeWarning)
-                    labels = cluster.OPTICS(min_samples=size).fit_predict(X)
+                    found = cluster.OPTICS(min_samples=size, metric="precomputed")
+                    labels = found.fit_predict(dist)
                 yield Trial(f"at least {size} rows", _labels(labels))
 
 

@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy.spatial import distance
 
 from crlm.baselines import Supervised
 from crlm.baselines.common import Floats, Labels
@@ -104,14 +103,17 @@ def _ours(d: int, k: int, n: int, run: int, plan: Plan) -> Row:
 def conditions_hold(model: GMMUB, X: Floats, y: Labels) -> bool:
     """C1: no negative within R of a positive. C2: positives within sigma_j sqrt(dG) of mu_j."""
     positive, j = y >= 0, y[y >= 0]
-    gap = min(distance.cdist(part, X[~positive]).min() for part in _blocks(X[positive]))
+    R = math.sqrt(sq_cutoff(SIGMA_MAX, model.d))
     reach = np.linalg.norm(X[positive] - model.means[j], axis=1)
     limits = np.sqrt([sq_cutoff(float(sigma), model.d) for sigma in model.sigmas])
-    return bool(gap >= math.sqrt(sq_cutoff(SIGMA_MAX, model.d)) and (reach < limits[j]).all())
+    return bool(_least_distance(X[positive], X[~positive]) >= R and (reach < limits[j]).all())
 
 
-def _blocks(X: Floats) -> list[Floats]:
-    return [X[start : start + 128] for start in range(0, len(X), 128)]
+def _least_distance(A: Floats, B: Floats) -> float:
+    """Smallest distance between rows of A and of B; digits are few, and R is far from it."""
+    sq_a, sq_b = np.square(A).sum(axis=1), np.square(B).sum(axis=1)
+    sq = sq_a[:, np.newaxis] + sq_b - 2.0 * (A @ B.T)
+    return math.sqrt(max(0.0, float(sq.min())))
 
 
 def report(rows: list[Row], plan: Plan) -> Page:
