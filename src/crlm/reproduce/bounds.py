@@ -15,8 +15,8 @@ from crlm.reproduce.region import Setting, bounds, experiment
 from crlm.reproduce.study import Cell, Check, Claim, Page, Plan, Row, Study, select
 from crlm.theory.tails import chi2_logsf
 
-DIMENSIONS = ([10, 15, 20, 30, 50, 100, 150], [10, 12, 15, 20, 30, 40, 50, 75, 100, 125, 150])
-SIZES = ([100, 300, 1000, 3000, 10_000], [100, 200, 500, 1000, 2000, 5000, 10_000, 20_000])
+DIMENSIONS = ([10, 20, 30, 50, 100, 150], [10, 12, 15, 20, 30, 40, 50, 75, 100, 125, 150])
+SIZES = ([100, 1000, 3000, 5000, 10_000], [100, 200, 500, 1000, 2000, 5000, 10_000, 20_000])
 DEPTHS = [1.3, 1.5, 1.7, 2.0, 2.5, 3.0, 4.0, 6.0, 9.0, 16.0, 25.0, 36.0]
 N, DIM = 10_000, 100
 # Shares of the clusters: the paper names them for k = 2 only. With 0.01 its theorem would promise
