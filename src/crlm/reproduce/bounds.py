@@ -15,8 +15,8 @@ from crlm.reproduce.region import Setting, bounds, experiment
 from crlm.reproduce.study import Cell, Check, Claim, Page, Plan, Row, Study, select
 from crlm.theory.tails import chi2_logsf
 
-DIMENSIONS = ([10, 20, 30, 50, 100, 150], [10, 12, 15, 20, 30, 40, 50, 75, 100, 125, 150])
-SIZES = ([100, 1000, 3000, 5000, 10_000], [100, 200, 500, 1000, 2000, 5000, 10_000, 20_000])
+DIMENSIONS = ([10, 20, 50, 100, 150], [10, 12, 15, 20, 30, 40, 50, 75, 100, 125, 150])
+SIZES = ([100, 1000, 5000, 10_000], [100, 200, 500, 1000, 2000, 5000, 10_000, 20_000])
 DEPTHS = [1.3, 1.5, 1.7, 2.0, 2.5, 3.0, 4.0, 6.0, 9.0, 16.0, 25.0, 36.0]
 N, DIM = 10_000, 100
 # Shares of the clusters: the paper names them for k = 2 only. With 0.01 its theorem would promise
@@ -26,7 +26,7 @@ TWO: dict[str, Any] = {"weights": (0.1, 0.1), "sigmas": (1.0, 2.0), "offset": 15
 
 
 def _cells(axis: str, mixture: str, plan: Plan) -> list[Cell]:
-    runs = plan.pick(2, 20)
+    runs = plan.pick(1, 20)
     sizes = plan.pick(*(DIMENSIONS if axis == "d" else SIZES))
     fixed = {"mixture": mixture, "axis": axis, "D": 50.0, "runs": runs}
     return [fixed | ({"n": N, "d": v} if axis == "d" else {"n": v, "d": DIM}) for v in sizes]
@@ -222,7 +222,7 @@ def _cells_n(plan: Plan) -> list[Cell]:
 
 
 def _cells_G(plan: Plan) -> list[Cell]:
-    return [{"mixture": "one", "axis": "G", "D": 80.0, "n": N, "d": DIM, "runs": plan.pick(2, 20),
+    return [{"mixture": "one", "axis": "G", "D": 80.0, "n": N, "d": DIM, "runs": plan.pick(1, 20),
              "depths": DEPTHS}]  # fmt: skip
 
 
