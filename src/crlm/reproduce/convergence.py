@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import Any
 
 import numpy as np
 
-from crlm.baselines import Supervised
+from crlm.baselines import Supervised, means_of
 from crlm.baselines.common import Floats, Labels
 from crlm.estimator import CRLM
 from crlm.loss import sq_cutoff
@@ -130,11 +131,11 @@ def report(rows: list[Row], plan: Plan) -> Page:
               f"largest relative difference {worst:.1e} in {len(held)} of {len(ours)} runs",
               worst < 1e-9),
         Check("C1 and C2 hold in most runs of every panel",
-              f"in {few:.0%} of them or more", few > 0.5),
+              f"in {few:.0%} of the runs of the worst panel", few > 0.5),
         Check(f"the slope of log error against log n is within {allowed} of -1/2 in every panel",
               ", ".join(f"{value:.3f}" for value in slopes.values()), off <= allowed),
     ]  # fmt: skip
-    at_line = _at_the_line(rows, ours)
+    at_line = _at_the_line(rows, plan)
     claims = [
         Claim("CRLM always converges to the supervised line, at the rate n^(-1/2).",
               f"It is on that line whenever C1 and C2 hold; slopes {min(slopes.values()):.3f} to "
@@ -142,7 +143,7 @@ def report(rows: list[Row], plan: Plan) -> Page:
         Claim("DBSCAN, k-means and CL reach the line in some panels.",
               "Within 5 % of it at the largest n run, panels of nine: "
               + ", ".join(f"{name} {hits}" for name, hits in at_line.items()) + ".",
-              "in substance; each is at the setting that the truth likes best"),
+              _agree([name for name in ("DBSCAN", "k-means", "CL") if at_line.get(name)])),
         Claim("Tensor decomposition and t-SNE never reach it; TD cannot be run at d = 1000.",
               f"TD reaches it in {at_line.get('TD', 0)} panels, t-SNE in "
               f"{at_line.get('t-SNE', 0)}. Without forming d x d x d arrays TD takes seconds at "
@@ -152,7 +153,7 @@ def report(rows: list[Row], plan: Plan) -> Page:
     table = Table(
         "Mean error over the supervised error, at the largest n run",
         ("d, k", *in_order(_competitors(rows))),
-        [(f"{d}, {k}", *(f"{_ratio(rows, ours, m, d, k):.3g}" for m in
+        [(f"{d}, {k}", *(f"{_ratio(rows, m, d, k, plan):.3g}" for m in
                          in_order(_competitors(rows)))) for d, k in PANELS],
     )  # fmt: skip
     notes = [
@@ -162,6 +163,11 @@ def report(rows: list[Row], plan: Plan) -> Page:
         "those of its labels, the better of the two, and of more than k the best k count.",
     ]
     return Page(claims, checks, [table], {"convergence": _figure(rows, ours)}, notes)
+
+
+def _agree(on_line: list[str]) -> str:
+    names = " and ".join(on_line) or "none of them"
+    return "yes" if len(on_line) == 3 else f"here {names}, at the setting the truth likes best"
 
 
 def _difference(row: Row) -> float:
@@ -180,25 +186,27 @@ def _competitors(rows: list[Row]) -> list[str]:
     return [name for name in distinct(rows, "method") if name != "CRLM"]
 
 
-def _ratio(rows: list[Row], ours: list[Row], method: str, d: int, k: int) -> float:
-    """Error of a method over the supervised one expected at the same n."""
+def _ratio(rows: list[Row], method: str, d: int, k: int, plan: Plan) -> float:
+    """Error of a method over the supervised one of the same data, at the largest n."""
     part = [r for r in select(rows, d=d, k=k, method=method) if r["error"] is not None]
     if not part:
         return math.nan
     n = max(row["n"] for row in part)
-    return mean(select(part, n=n), "error") / _line(select(ours, d=d, k=k), n)
+    lines = [(row, _line(d, k, n, row["draw"], plan)) for row in select(part, n=n)]
+    return float(np.mean([row["error"] / line for row, line in lines]))
 
 
-def _line(ours: list[Row], n: int) -> float:
-    """Supervised error at n: measured, or by the rate from the nearest n that was."""
-    nearest = min(distinct(ours, "n"), key=lambda m: abs(math.log(m / n)))
-    return mean(select(ours, n=nearest), "supervised") * math.sqrt(nearest / n)
+@cache
+def _line(d: int, k: int, n: int, draw: int, plan: Plan) -> float:
+    """Supervised error of one draw."""
+    model, X, y = draw_data(d, k, n, draw, plan)
+    return mean_error(model.means, means_of(X, y))
 
 
-def _at_the_line(rows: list[Row], ours: list[Row]) -> dict[str, int]:
+def _at_the_line(rows: list[Row], plan: Plan) -> dict[str, int]:
     """In how many panels each competitor is on the supervised line of the same data."""
     return {
-        name: sum(_ratio(rows, ours, name, d, k) < 1.05 for d, k in PANELS)
+        name: sum(_ratio(rows, name, d, k, plan) < 1.05 for d, k in PANELS)
         for name in in_order(_competitors(rows))
     }
 
@@ -212,6 +220,9 @@ def _figure(rows: list[Row], ours: list[Row]) -> Any:
         _curve(ax, mine, "error", "CRLM")
         _curve(ax, mine, "supervised", "Supervised")
         ax.set(xscale="log", yscale="log", title=f"d = {d}, k = {k}", xlabel="n")
+        sizes = sorted({row["n"] for row in rows})
+        ax.set_xticks(sizes, [f"{n:,}" for n in sizes], fontsize="small")
+        ax.set_xticks([], minor=True)
     for ax in axes[:, 0]:
         ax.set_ylabel("mean error")
     common_legend(figure, axes)

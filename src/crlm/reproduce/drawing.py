@@ -40,7 +40,7 @@ def style(method: str) -> dict[str, Any]:
         "label": method,
         "markersize": 7 if above else 5,
         "linewidth": 2.2 if above or method == "Supervised" else 1.2,
-        "zorder": 5 if above else 3,
+        "zorder": 6 if method == "Supervised" else 5 if above else 3,
         "fillstyle": "none" if method == "CRLM" else "full",
     }
 
