@@ -51,6 +51,15 @@ def test_every_module_imports_only_modules_above_it():
         seen.add(name)
 
 
-def test_only_the_estimator_knows_scikit_learn_and_the_benchmark_its_clusterers():
+def test_only_the_estimator_knows_scikit_learn_and_comparisons_its_clusterers():
     users = {name for name, path in modules().items() if "sklearn" in path.read_text()}
-    assert users == {"estimator", "bench.programs"}
+    competitors = {"baselines.library", "baselines.knnclust"}
+    assert users == {"estimator", "bench.programs"} | competitors
+
+
+def test_only_the_command_reproduce_uses_the_studies_and_only_they_the_competitors():
+    for name, path in modules().items():
+        text = path.read_text()
+        if not name.startswith(("reproduce", "cli.reproduce")):
+            assert "crlm.reproduce" not in text, name
+            assert name.startswith("baselines") or "crlm.baselines" not in text, name

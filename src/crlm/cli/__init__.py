@@ -36,6 +36,7 @@ from crlm.cli.fit import fit
 from crlm.cli.info import info
 from crlm.cli.predict import predict
 from crlm.cli.report import report
+from crlm.cli.reproduce import reproduce
 from crlm.cli.sample import sample
 from crlm.cli.settings import equip
 from crlm.cli.sigma import sigma
@@ -81,7 +82,7 @@ def root(ctx: click.Context) -> int:
 
 for _command in (
     *(demo, sigma, fit, report, explore, predict, export),
-    *(check, sample, embed, info, bench, completion),
+    *(check, sample, embed, info, reproduce, bench, completion),
 ):
     root.add_command(equip(_command))
 

@@ -1,0 +1,134 @@
+"""Runs a study: cells not yet done, then figures, table, page. Stopped work is taken up again."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from crlm import __version__
+from crlm.errors import OutputError
+from crlm.reproduce.pages import markdown
+from crlm.reproduce.study import Page, Plan, Row, Study
+from crlm.tables.output import replacing
+
+Progress = Callable[[int, int], object]
+
+
+def run(study: Study, plan: Plan, out: Path, progress: Progress | None = None) -> Page:
+    """Do what is left of a study and write its files in the folder `out` / name."""
+    folder = out / study.name
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        msg = f"cannot make the folder {folder}: {error.strerror}. Name another with --out."
+        raise OutputError(msg) from error
+    rows = [row for part in _rows(study, plan, folder, progress) for row in part]
+    page = study.report(rows, plan)
+    _write(study, plan, page, rows, folder)
+    return page
+
+
+def _rows(study: Study, plan: Plan, folder: Path, progress: Progress | None) -> Iterator[list[Row]]:
+    """Rows of every cell in order, from the file of an earlier run or from work."""
+    diary = folder / "cells.jsonl"
+    done = _read_diary(diary, _heading(study, plan))
+    cells = study.cells(plan)
+    if not done:
+        _start_diary(diary, _heading(study, plan))
+    for i, cell in enumerate(cells):
+        if progress is not None:
+            progress(i, len(cells))
+        key = json.dumps(cell, sort_keys=True)
+        if key not in done:
+            done[key] = [_plain(cell | row) for row in study.work(cell, plan)]
+            _append(diary, {"cell": cell, "rows": done[key]})
+        yield done[key]
+    if progress is not None:
+        progress(len(cells), len(cells))
+
+
+def _heading(study: Study, plan: Plan) -> dict[str, Any]:
+    """What must be equal for earlier cells to count; the study's own code is part of it."""
+    code = zlib.crc32(Path(study.work.__code__.co_filename).read_bytes())
+    return {
+        "study": study.name,
+        "full": plan.full,
+        "seed": plan.seed,
+        "version": __version__,
+        "code": code,
+    }
+
+
+def _read_diary(path: Path, heading: dict[str, Any]) -> dict[str, list[Row]]:
+    """Cells done before under the same heading; a last line cut short does not count."""
+    if not path.exists():
+        return {}
+    lines = path.read_text(encoding="utf-8").split("\n")[:-1]
+    try:
+        entries = [json.loads(line) for line in lines]
+    except json.JSONDecodeError:
+        return {}
+    if not entries or entries[0] != heading:
+        return {}
+    return {json.dumps(entry["cell"], sort_keys=True): entry["rows"] for entry in entries[1:]}
+
+
+def _start_diary(path: Path, heading: dict[str, Any]) -> None:
+    with replacing(path) as file:
+        file.write((json.dumps(heading) + "\n").encode())
+
+
+def _append(path: Path, entry: dict[str, Any]) -> None:
+    """Add one line. A line that was cut short before is taken away first."""
+    text = path.read_text(encoding="utf-8")
+    if not text.endswith("\n"):
+        path.write_text(text[: text.rfind("\n") + 1], encoding="utf-8")
+    with path.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(entry) + "\n")
+
+
+def _plain(row: Row) -> Row:
+    """Row that JSON can hold: NumPy numbers become Python's, what is not finite None."""
+    return {key: _plain_value(value) for key, value in row.items()}
+
+
+def _plain_value(value: Any) -> Any:
+    value = value.item() if hasattr(value, "item") else value
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _write(study: Study, plan: Plan, page: Page, rows: list[Row], folder: Path) -> None:
+    for name, figure in page.figures.items():
+        for suffix in ("png", "svg"):
+            with replacing(folder / f"{name}.{suffix}") as file:
+                figure.savefig(file, format=suffix, dpi=130)
+    record = _heading(study, plan) | {
+        "schema": "crlm.reproduce/1",
+        "claims": [claim._asdict() for claim in page.claims],
+        "checks": [check._asdict() for check in page.checks],
+        "rows": rows,
+    }
+    files = {
+        f"{study.name}.csv": _as_csv(rows),
+        f"{study.name}.json": json.dumps(record, indent=1),
+        f"{study.name}.md": markdown(study, plan, page),
+    }
+    for name, text in files.items():
+        with replacing(folder / name) as file:
+            file.write(text.encode())
+
+
+def _as_csv(rows: list[Row]) -> str:
+    """Rows as text; columns in the order they first appear."""
+    columns = list(dict.fromkeys(key for row in rows for key in row))
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
