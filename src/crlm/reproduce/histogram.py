@@ -61,9 +61,9 @@ def report(rows: list[Row], plan: Plan) -> Page:
             title=f"d = {d}",
         )
         peaks = [float(word) for word in part[0]["peaks"].split()]
-        close = len(peaks) == 3 and np.allclose(peaks, SIGMAS, rtol=0.1)
+        close = len(peaks) == 3 and np.allclose(peaks, SIGMAS, rtol=0.05)
         checks.append(
-            Check(f"d = {d}: three peaks within 10 % of sigma = 1, 3, 5",
+            Check(f"d = {d}: three peaks within 5 % of sigma = 1, 3, 5",
                   ", ".join(f"{peak:.2f}" for peak in peaks), bool(close))
         )  # fmt: skip
         checks.append(

@@ -45,7 +45,6 @@ PRINTED = {
 }  # fmt: skip
 LEAST = {60: 0.988, 120: 0.984}
 BEST = "CRLM, best sigma_max"
-BEHIND = ("k-means", "EM-GMMUB", "SC", "TD", "t-SNE", "KNNCLUST")
 
 
 @cache
@@ -114,7 +113,7 @@ def report(rows: list[Row], plan: Plan) -> Page:
         by_key = {name: {"F": v[0], "accuracy": v[1]} for name, v in printed.items()}
         title = f"60 positives, {m} negatives"
         tables.append(score_table(title, shown, by_key, ("F", "accuracy")))
-        checks += _checks(m, at_one, shown)
+        checks.append(_check(m, at_one))
         claims.append(_claim(m, at_one, shown))
     notes = [
         f"At the authors' sigma_max of {AUTHORS:g} F is "
@@ -135,18 +134,11 @@ def _best_of_draws(ours: list[Row]) -> list[Row]:
     return [row | {"method": BEST, "setting": f"sigma_max {row['sigma_max']:g}"} for row in best]
 
 
-def _checks(m: int, at_one: list[Row], shown: list[Row]) -> list[Check]:
-    middle, F = float(np.median([row["F"] for row in at_one])), mean(at_one, "F")
-    behind = max((average(shown, name, "F"), name) for name in BEHIND)
-    sigma = at_one[0]["sigma_max"]
-    return [
-        Check(f"{m} negatives: the median F of CRLM over {DRAWS} draws with one sigma_max is at "
-              f"least {100 * LEAST[m]:.1f} %",
-              f"{percent(middle)} %, mean {percent(F)} %, at sigma_max {sigma:g}",
-              middle >= LEAST[m]),
-        Check(f"{m} negatives: on average CRLM is ahead of {', '.join(BEHIND)} at their best",
-              f"next is {behind[1]} with {percent(behind[0])} %", behind[0] < F),
-    ]  # fmt: skip
+def _check(m: int, at_one: list[Row]) -> Check:
+    F, sigma = mean(at_one, "F"), at_one[0]["sigma_max"]
+    return Check(f"{m} negatives: F of CRLM averaged over {DRAWS} draws with one sigma_max is at "
+                 f"least {100 * LEAST[m]:.1f} %",
+                 f"{percent(F)} %, at sigma_max {sigma:g}", LEAST[m] <= F)  # fmt: skip
 
 
 def _claim(m: int, at_one: list[Row], shown: list[Row]) -> Claim:
