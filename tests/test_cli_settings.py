@@ -129,6 +129,13 @@ def test_variables_leave_toy_data_alone(run, monkeypatch):
 # What all commands have
 
 
+def test_the_variable_of_the_paper_s_data_is_no_data_of_an_export(run, monkeypatch):
+    run("fit", "toy.npy", "-q")
+    monkeypatch.setenv("CRLM_DATA", "elsewhere")
+    code, _, err = run("export", "toy.crlm.npz", "--to", "labels.csv")
+    assert (code, Path("labels.csv").exists()) == (0, True), err
+
+
 def test_every_command_has_the_common_options():
     for name, command in root.commands.items():
         options = {

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from crlm.cli.atlas import atlas_job, is_atlas
 from crlm.cli.common import (
     STYLE,
     FilePath,
@@ -89,6 +88,8 @@ def export(
     check_outputs(files, force, source=found.path)
     with progress_bar(STYLE.progress and not STYLE.quiet, "Rows") as progress:
         described = describe(fitted, found, table, progress)
+        from crlm.cli.atlas import atlas_job, is_atlas
+
         plain = [path for path in files if not is_atlas(path)]
         jobs = described.jobs(plain)
         jobs += [(path, atlas_job(described, table, found)) for path in files if is_atlas(path)]
@@ -144,5 +145,7 @@ def tell(model: CRLM, path: Path, written: list[Path], *, as_json: bool) -> None
         return
     if written:
         remark(f"Wrote {', '.join(map(str, written))}")
+    from crlm.cli.atlas import is_atlas
+
     for name in filter(is_atlas, written):
         remark(f"Next:  embedding-atlas {shlex.quote(str(name))} --x x --y y")

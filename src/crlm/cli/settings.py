@@ -20,8 +20,11 @@ from crlm.errors import ParameterError
 
 FILES = ("crlm.toml", "pyproject.toml")
 _PREFIX = "CRLM_"
-# Of one call: where to write, and that old files may go.
-_PERSONAL = {"as_json", "config", "debug", "force", "help", "out", "output", "to", "model", "plot"}
+# Of one call: what to read and where to write, and that old files may go.
+_PERSONAL = {
+    *("as_json", "config", "data", "debug", "force", "help", "out", "output", "to", "model"),
+    "plot",
+}
 # Their options make data, pictures or pages, and only look like those of the others.
 _APART = {"sample", "demo", "bench", "completion", "report", "reproduce"}
 _SHARED = {"quiet", "verbose", "color", "progress", "threads"}

@@ -56,7 +56,7 @@ def style() -> str:
 def bundle(*names: str) -> str:
     """Modules, and those that they import, as one script without imports.
 
-    >>> print(bundle("codec")[:23])
+    >>> print(bundle("codec").splitlines()[0])
     const codec = (() => {
     """
     done: dict[str, str] = {}

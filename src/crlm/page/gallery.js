@@ -107,7 +107,7 @@ export function makeGallery(root, { load, thumb, onHover = () => {}, onPick = ()
     if (fresh && first) first.tabIndex = 0;
     offset += page.items.length;
     total = page.items.length ? page.total : offset;
-    note.textContent = total === 0 ? "No such rows." : "";
+    note.textContent = total === 0 ? "No rows here. Pick a cluster in the table or on the map." : "";
   }
 
   return {
