@@ -64,8 +64,8 @@ def verdict(certificate: Certificate) -> str:
     words = {
         "holds": "Certified: CRLM must return exactly these clusters, in any order of the rows "
         "(they are stable; whether they mean something is another question).",
-        "fails": "Not certified: another order of the rows, or a little noise, may change the "
-        "clusters.",
+        "fails": "Not certified: this is what the algorithm gives, but a little noise, or rows "
+        "that tie, may change the clusters.",
         "undecided": "Undecided: the pairs were not stored, and the cheap tests leave it open.",
     }
     return words[certificate.theorem_d]

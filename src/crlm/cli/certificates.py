@@ -49,7 +49,24 @@ def _signed(value: float) -> str:
 
 def _fixes(found: list[Finding]) -> list[str]:
     holds = {f.name for f in found if f.verdict == "holds"}
+    fails = [f.name for f in found if f.verdict == "fails"]
+    smaller = [name for name in fails if FIXES.get(name, "").startswith("a smaller")]
+    if "cover" in fails and smaller:
+        return [
+            f"cover asks for a larger --sigma-max, {listed_words(smaller)} for a smaller one: "
+            f"these clusters are not balls with nothing between them, which is what the theorems "
+            f"are about."
+        ]
     return [_fix(f, holds) for f in found if f.verdict == "fails"][:3]
+
+
+def listed_words(words: list[str]) -> str:
+    """Words in a row.
+
+    >>> listed_words(["A1"]), listed_words(["A1", "A3", "C1"])
+    ('A1', 'A1, A3 and C1')
+    """
+    return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
 
 
 def _fix(finding: Finding, holds: set[str]) -> str:

@@ -230,7 +230,7 @@ export class App {
     at("max-clusters").value = maxClusters ?? "";
     at("alpha").value = alpha === null ? "none" : String(alpha);
     const { plateau } = this.meta;
-    at("stable").textContent = plateau ? `as good from ${number(plateau[0])} to ${number(plateau[1])}` : "";
+    at("stable").textContent = plateau && plateau[1] > plateau[0] ? `as good from ${number(plateau[0])} to ${number(plateau[1])}` : "";
     this.plot.set(nearest(this.meta.stops, sigma), number(sigma), sigma);
   }
 

@@ -54,15 +54,20 @@ def _evidence(model: CRLM, estimate: SigmaEstimate) -> list[Alert]:
         return []
     if estimate.evidence == "weak":
         text = (
-            "At no bandwidth do these rows differ from background alone. The σ_max used is a "
-            "guess; look at the members before you trust a cluster."
+            "At no bandwidth do these rows differ from background alone. The σ_max used is a guess."
         )
+        if model.n_clusters_:
+            text += " Look at the members before you trust a cluster."
         return [Alert("warning", "Weak evidence for σ_max", text)]
     low, high = estimate.plateau
-    where = f"between {number(low)} and {number(high)} " if math.isfinite(low) else ""
+    where = (
+        f": only between {number(low)} and {number(high)} it makes no difference"
+        if low < high
+        else ""
+    )
     text = (
-        f"There are clusters, but which rows they hold depends on the bandwidth: only {where}it "
-        f"makes no difference. Move σ_max below and watch the members."
+        f"There are clusters, but which rows they hold depends on the bandwidth{where}. Move σ_max "
+        f"below and watch the members."
     )
     return [Alert("note", "The exact value of σ_max matters", text)]
 
