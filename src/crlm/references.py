@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import ThreadpoolController
 
 from crlm.search import Floats, Weights
 from crlm.search.distance import sq_distances_of_pairs
+from crlm.search.parallel import one_blas_thread
 
 F64 = NDArray[np.float64]
 
@@ -26,12 +26,6 @@ _BLOCK = 512
 # where a row stands, does not tell in the result.
 _QUANTUM = 2.0**-30
 _CLOSE = 1e-10  # below this share of the norms a product has lost too many digits
-
-
-@cache
-def _libraries() -> ThreadpoolController:
-    """Matrix libraries in this process; looking for them takes as long as a small product."""
-    return ThreadpoolController()
 
 
 @dataclass(frozen=True)
@@ -114,7 +108,7 @@ class References:
             return self._logs(np.square(self.points - A).sum(axis=1)[None])
         out = np.empty((len(A), len(self.points)))
         sq_norm = np.square(self.points).sum(axis=1)
-        with _libraries().limit(limits=1, user_api="blas"):
+        with one_blas_thread():
             for start in range(0, len(A), _BLOCK):
                 part = slice(start, start + _BLOCK)
                 scale = np.square(A[part]).sum(axis=1)[:, None] + sq_norm

@@ -22,8 +22,6 @@ import logging
 from functools import cached_property
 from typing import Literal
 
-from threadpoolctl import threadpool_limits
-
 from crlm.errors import MemoryLimitError
 from crlm.loss import sq_cutoff as squared_cutoff
 from crlm.search.balls import first_ball
@@ -37,7 +35,7 @@ from crlm.search.estimate import seconds_of_blocks, seconds_of_dense, seconds_of
 from crlm.search.filter import frame
 from crlm.search.graph import Neighbourhood, StoredGraph
 from crlm.search.pairs import Pairs, Weights
-from crlm.search.parallel import Progress
+from crlm.search.parallel import Progress, one_blas_thread
 from crlm.search.plan import Plan, make_plan, near_share
 from crlm.search.ranked import RankedPairs
 from crlm.search.stored import find_pairs
@@ -99,7 +97,7 @@ def neighbourhood(
     """
     cutoff = squared_cutoff(sigma_max, X.shape[1], G)
     # BLAS gets one thread, because the blocks themselves are spread over threads.
-    with threadpool_limits(limits=1, user_api="blas"):
+    with one_blas_thread():
         search = _Search(X, cutoff, memory_limit, n_jobs, _block)
         engine = _engine or search.choose()
         if log.isEnabledFor(logging.INFO):
@@ -133,7 +131,7 @@ def pairs_within(
     MemoryLimitError
         Before more than `memory_limit` bytes are taken.
     """
-    with threadpool_limits(limits=1, user_api="blas"):
+    with one_blas_thread():
         search = _Search(X, sq_cutoff, memory_limit, n_jobs, _block)
         return search.pairs(_engine or ("tree" if search.is_low else "stored"), progress)
 

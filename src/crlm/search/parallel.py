@@ -5,13 +5,34 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from functools import cache
 from itertools import islice
-from typing import TypeVar
+from typing import Any, TypeVar
+
+from threadpoolctl import ThreadpoolController
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 Progress = Callable[[int, int], object]
+
+
+def one_blas_thread() -> AbstractContextManager[Any]:
+    """While it lasts BLAS has one thread: ours are spread over blocks instead.
+
+    The libraries are looked up once, which takes longer than a small fit. NumPy's and SciPy's
+    are loaded before anything here is.
+    """
+    limited: AbstractContextManager[Any] = _libraries().limit(limits=1, user_api="blas")
+    return limited
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    import scipy.linalg.blas  # noqa: F401 - so that it is found
+
+    return ThreadpoolController()
 
 
 def in_parallel(

@@ -10,14 +10,13 @@ from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from crlm.loss import fixed_point, robust_loss
 from crlm.search.blocks import Blocks
 from crlm.search.dense import DenseLosses
 from crlm.search.distance import Floats, sq_distances_of_pairs
 from crlm.search.pairs import Charge, Part, Weights, weigh
-from crlm.search.parallel import Progress, in_parallel
+from crlm.search.parallel import Progress, in_parallel, one_blas_thread
 
 
 class StreamedGraph:
@@ -71,7 +70,7 @@ class StreamedGraph:
     def _sum(self, parts: list[Part], progress: Progress | None) -> NDArray[np.int64]:
         """Losses that the parts of the work add to each row."""
         total = np.zeros(len(self._X), dtype=np.int64)
-        with threadpool_limits(limits=1, user_api="blas"):
+        with one_blas_thread():
             for charges in in_parallel(lambda part: part(), parts, self._n_jobs, progress):
                 for rows, losses in charges:
                     np.add.at(total, rows, losses)
