@@ -102,9 +102,20 @@ def test_what_fails_comes_first_and_with_its_fix():
     assert findings(certificate)[0].verdict == "fails"
     text = "\n".join(certificate_lines(certificate))
     assert "Not certified" in text
-    assert "fails: try" in text
+    assert "cover asks for a larger --sigma-max" in text  # and others for a smaller one
+    assert "fails: try" not in text
     fixes = [c["fix"] for c in certificate_record(certificate)["conditions"]]
     assert fixes[0] is not None
+
+
+def test_what_fails_in_one_direction_says_which():
+    X = np.concatenate([np.linspace(0, 1, 8), np.linspace(2.2, 3, 8), [90.0, 95.0]])[:, None]
+    certificate = CRLM(0.6, alpha=None).fit(X).certificate_
+    fails = {f.name for f in findings(certificate) if f.verdict == "fails"}
+    assert fails
+    assert "cover" not in fails
+    text = " ".join(certificate_lines(certificate))
+    assert "fails: try a smaller --sigma-max" in text
 
 
 def test_a_background_that_is_no_ball_takes_the_bound_away():
