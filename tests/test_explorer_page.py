@@ -289,12 +289,13 @@ def test_rows_can_be_taken_out_by_hand(browser, points):
     explorer, _ = points
     with Visit(browser, explorer.url) as (page, log):
         ready(page)
-        tile = page.locator("#gallery .tile").nth(1)
+        row = int(page.locator("#gallery .tile").nth(1).get_attribute("data-row"))
+        # By its row: the gallery then shows what is selected, so that places change.
+        tile = page.locator(f'#gallery .tile[data-row="{row}"]')
         tile.click()
-        assert tile.get_attribute("aria-pressed") == "true"
+        page.wait_for_selector(f'.tile[data-row="{row}"][aria-pressed="true"]')
         page.click("#exclude")
-        row = int(tile.get_attribute("data-row"))
-        assert "is-excluded" in tile.get_attribute("class")
+        page.wait_for_selector(f'.tile.is-excluded[data-row="{row}"]')
         until(page, f"location.hash.includes('x={row}')")
         page.evaluate("crlm.notesKept")
         assert explorer.session.notes.excluded == {row}
