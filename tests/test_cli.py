@@ -59,19 +59,6 @@ def folder(tmp_path, monkeypatch, toy):
     return tmp_path
 
 
-@pytest.fixture
-def run(capsys):
-    """Run a command line; its exit code and both streams, never a traceback."""
-
-    def run_line(*argv):
-        code = main([str(word) for word in argv])
-        out, err = capsys.readouterr()
-        assert "Traceback" not in out + err
-        return code, out, err
-
-    return run_line
-
-
 def shell(*argv, **options):
     """The program in a process of its own."""
     return subprocess.run(

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from crlm import CRLM, GMMUB
-from crlm.cli import main
 from crlm.cli.certificates import certificate_lines, certificate_record, findings
 from crlm.display import AdmissibleRegionDisplay
 
@@ -18,17 +17,6 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     truth = GMMUB.draw(k=2, d=30, sigmas=[1, 2], weights=[0.05, 0.04], D=60, sigma_max=5, rng=0)
     np.save("toy.npy", truth.sample(800, rng=1)[0])
-
-
-@pytest.fixture
-def run(capsys):
-    def run_line(*argv):
-        code = main([str(word) for word in argv])
-        out, err = capsys.readouterr()
-        assert "Traceback" not in out + err
-        return code, out, err
-
-    return run_line
 
 
 def test_numbers_show_three_kinds_side_by_side(run):

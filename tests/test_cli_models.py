@@ -32,17 +32,6 @@ def folder(tmp_path, monkeypatch, toy):
     return tmp_path
 
 
-@pytest.fixture
-def run(capsys):
-    def run_line(*argv):
-        code = main([str(word) for word in argv])
-        out, err = capsys.readouterr()
-        assert "Traceback" not in out + err
-        return code, out, err
-
-    return run_line
-
-
 def rows_of(path):
     with Path(path).open(newline="") as file:
         return list(csv.DictReader(file))

@@ -15,7 +15,7 @@ import pytest
 
 import crlm
 from crlm import CRLM
-from crlm.cli import main, root
+from crlm.cli import root
 from crlm.cli.completion import LINES
 
 REPORTING = ("bench", "check", "embed", "export", "fit", "info", "predict", "sample", "sigma")
@@ -27,17 +27,6 @@ def folder(tmp_path, monkeypatch):
     truth = crlm.GMMUB.draw(k=2, d=8, sigmas=[1, 1], weights=[0.2, 0.1], D=60, sigma_max=5, rng=0)
     np.save("toy.npy", truth.sample(150, rng=1)[0])
     return tmp_path
-
-
-@pytest.fixture
-def run(capsys):
-    def run_line(*argv):
-        code = main([str(word) for word in argv])
-        out, err = capsys.readouterr()
-        assert "Traceback" not in out + err
-        return code, out, err
-
-    return run_line
 
 
 def fitted(run, *flags):

@@ -29,17 +29,6 @@ def folder(tmp_path, monkeypatch, toy):
     np.save("noise.npy", np.random.default_rng(0).normal(size=(400, 8)))
 
 
-@pytest.fixture
-def run(capsys):
-    def run_line(*argv):
-        code = main([str(word) for word in argv])
-        out, err = capsys.readouterr()
-        assert "Traceback" not in out + err
-        return code, out, err
-
-    return run_line
-
-
 def drawing(out):
     """Lines of the bars, the axis and the mark."""
     lines = out.splitlines()

@@ -17,7 +17,6 @@ from onnx import TensorProto, helper, numpy_helper
 from PIL import Image
 
 import crlm
-from crlm.cli import main
 from crlm.describe import Hog, Pixels, describe_images
 from crlm.embed import unfinished_name
 from crlm.errors import (
@@ -95,17 +94,6 @@ def folder(tmp_path, monkeypatch):
 
 
 GOOD = ["0.png", "2.png", "8.png", "more/1.png", "more/3.png", "more/5.png", "more/7.png"]
-
-
-@pytest.fixture
-def run(capsys):
-    def run_line(*argv):
-        code = main([str(word) for word in argv])
-        out, err = capsys.readouterr()
-        assert "Traceback" not in out + err
-        return code, out, err
-
-    return run_line
 
 
 # The command

@@ -19,7 +19,6 @@ import pytest
 from PIL import Image
 
 from crlm import CRLM
-from crlm.cli import main
 from crlm.errors import CRLMWarning, InputError, MissingExtraError
 from crlm.scaling import Scaling, dominating_column, standardizing
 from crlm.tables import arrays, image_paths, read_table
@@ -336,17 +335,10 @@ def test_only_a_column_that_outweighs_all_others_dominates():
 
 
 @pytest.fixture
-def run(capsys, tmp_path, monkeypatch):
-    """Run a command in a new folder; its exit code and both streams, never a traceback."""
+def run(run, tmp_path, monkeypatch):
+    """Run a command in a new folder."""
     monkeypatch.chdir(tmp_path)
-
-    def run_line(*argv):
-        code = main([str(word) for word in argv])
-        out, err = capsys.readouterr()
-        assert "Traceback" not in out + err
-        return code, out, err
-
-    return run_line
+    return run
 
 
 def test_csv_on_stdin_is_fitted(run, monkeypatch):

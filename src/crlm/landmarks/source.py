@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import mmap
 import zlib
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -54,7 +55,7 @@ class Block(NamedTuple):
         return f"{self.unit} {self.number} of X (its first row is row {self.start:,} of all)"
 
 
-class Source:
+class Source(ABC):
     """Rows in blocks, that can be read more than once.
 
     Attributes
@@ -65,13 +66,13 @@ class Source:
 
     n: int | None = None
 
+    @abstractmethod
     def blocks(self, start: int = 0) -> Iterator[Block]:
         """Blocks of the rows from `start` on."""
-        raise NotImplementedError
 
+    @abstractmethod
     def mark(self) -> str:
         """What must be the same for a fit to be resumed."""
-        raise NotImplementedError
 
 
 class ArraySource(Source):
