@@ -202,6 +202,59 @@ def test_filter_is_sharp_enough_to_discard_what_is_clearly_too_far():
         assert kept <= (true < 150.0 * 1.001).sum()
 
 
+def candidates(X, cutoff, ends):
+    """Pairs that pass the filter and its further looks, as rows."""
+    f = frame(X, cutoff).along(leading_directions(X, ends[-1]), ends)
+    runs = cut_into_runs(np.zeros((len(X), 0)), 16)
+    blocks = Blocks.prepare(X, cutoff, plan.Plan(f, runs), 2)
+    found = [pair for b in range(runs.n_runs) for pair in blocks.later_pairs(b)]
+    return {(int(i), int(j)) for pair in found for i, j in zip(*pair, strict=True)}
+
+
+def near_in(X, cutoff):
+    i, j, _ = brute_force(X, cutoff)
+    return {(a, b) for a, b in zip(i, j, strict=True) if a < b}
+
+
+@pytest.mark.parametrize("X", [X for X in AWKWARD.values() if min(X.shape) > 4])
+def test_further_looks_lose_no_pair_on_the_radius_of_awkward_lattices(X):
+    for cutoff in awkward_cutoffs(X):
+        for ends in [(1, 2), (1, 3, 5), (2, 5)]:
+            assert near_in(X, cutoff) <= candidates(X, cutoff, ends)
+
+
+@given(data_sets(max_n=40, dtypes=["float64", "float32"]), st.data())
+def test_further_looks_lose_no_near_pair(data, more):
+    X, sigma_max, G = data
+    d = X.shape[1]
+    ends = more.draw(st.sets(st.integers(1, d), min_size=min(2, d), max_size=4))
+    cutoff = sq_cutoff(sigma_max, d, G)
+    assert near_in(X, cutoff) <= candidates(np.ascontiguousarray(X), cutoff, tuple(sorted(ends)))
+
+
+def test_further_looks_are_as_sharp_as_one_at_all_directions():
+    X = np.random.default_rng(0).normal(size=(200, 100))
+    assert candidates(X, 150.0, (10, 40, 100)) <= near_in(X, 150.0 * 1.001)
+    assert len(candidates(X, 150.0, (10, 80))) <= 1.001 * len(candidates(X, 150.0, (80,)))
+
+
+def test_rows_that_no_few_directions_tell_apart_are_looked_at_again():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(8000, 320)) / np.sqrt(np.arange(1, 321))
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    sq = np.square(X[:500, None] - X[None, :500]).sum(-1)
+    cutoff = float(np.quantile(sq[sq > 0], 1e-3))
+    p = make_plan(X, frame(X, cutoff), 1e-3)
+    assert len(p.frame.ends) > 1
+    assert p.frame.width < 200
+    sigma_max, weights = float(np.sqrt(cutoff / (4 * 320))), np.ones(len(X), np.int64)
+    ways = [
+        neighbourhood(X, sigma_max, 4.0, weights, memory_limit=GB, _engine=engine)
+        for engine in ("stored", "dense")
+    ]
+    assert (ways[0].L == ways[1].L).all()
+
+
 @pytest.mark.parametrize(("d", "m"), [(5, 5), (40, 7), (300, 256)])
 def test_directions_are_orthonormal_and_the_widest_comes_first(d, m):
     X = np.random.default_rng(0).normal(size=(400, d)) * np.linspace(10, 1, d)

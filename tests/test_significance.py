@@ -6,7 +6,7 @@ import pytest
 from crlm import CRLM, GMMUB, scores
 from crlm.errors import WeakEvidenceWarning
 from crlm.growth import Growth, levels
-from crlm.references import MAX_REFERENCES, References
+from crlm.references import MAX_REFERENCES, References, first_of_equals
 from crlm.significance import Background
 
 pytestmark = pytest.mark.filterwarnings("ignore::crlm.errors.WeakEvidenceWarning")
@@ -33,6 +33,20 @@ def background(kind, n, d, seed):
 
 def log_r(X):
     return References.choose(X, ones(len(X))).log_r
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("values", [1, 2, 5, 10**6])
+@pytest.mark.parametrize("d", [1, 3, 40])
+def test_copies_are_told_from_rows_that_look_like_them(d, values, dtype):
+    rng = np.random.default_rng([d, values])
+    X = rng.integers(0, values, (300, d)).astype(dtype)
+    X = np.concatenate([X, rng.permutation(X), -X * 0.0])  # copies, and zeros of both signs
+    seen, expected = set(), []
+    for row in map(tuple, X.tolist()):  # 0.0 == -0.0, and both hash alike
+        expected.append(row not in seen)
+        seen.add(row)
+    assert first_of_equals(X).tolist() == expected
 
 
 # ---- growth ---------------------------------------------------------------------------

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crlm.search import Floats, Weights
-from crlm.search.distance import sq_distances_of_pairs
+from crlm.search.distance import chunks, sq_distances_of_pairs
 from crlm.search.parallel import one_blas_thread
 
 F64 = NDArray[np.float64]
@@ -158,10 +158,23 @@ class Remembered(References):
 
 def first_of_equals(X: Floats) -> NDArray[np.bool_]:
     """Rows that are not a copy of an earlier row."""
-    points = np.ascontiguousarray(X + X.dtype.type(0))  # no negative zeros
+    first = np.ones(len(X), dtype=bool)
+    _, which, counts = np.unique(_fingerprints(X), return_inverse=True, return_counts=True)
+    alike = np.flatnonzero(counts[which] > 1)  # equal, but for chance: compare them byte by byte
+    points = np.ascontiguousarray(X[alike] + X.dtype.type(0))  # no negative zeros
     as_bytes = points.view(np.dtype((np.void, points.dtype.itemsize * points.shape[1]))).ravel()
-    out = np.zeros(len(X), dtype=bool)
-    out[np.unique(as_bytes, return_index=True)[1]] = True
+    first[alike] = False
+    first[alike[np.unique(as_bytes, return_index=True)[1]]] = True
+    return first
+
+
+def _fingerprints(X: Floats) -> NDArray[np.uint64]:
+    """A number for each row, the same for equal rows: its words times odd ones, modulo 2**64."""
+    words = X.shape[1] * X.dtype.itemsize // 4
+    odd = np.random.default_rng(0).integers(2**64, size=words, dtype=np.uint64) | np.uint64(1)
+    out = np.empty(len(X), dtype=np.uint64)
+    for part in chunks(len(X), words):
+        out[part] = ((X[part] + X.dtype.type(0)).view(np.uint32) * odd).sum(axis=1)
     return out
 
 

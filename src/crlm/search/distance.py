@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float32] | NDArray[np.float64]
 
-_CHUNK_ELEMENTS = 1 << 18  # 2 MB of differences at a time: stays in cache
+_CHUNK_ELEMENTS = 1 << 17  # 1 MB of differences at a time: stays in cache
 _SEQUENTIAL = 8  # NumPy adds fewer numbers than this one after the other
 
 
@@ -58,7 +58,7 @@ def _by_column(
 def chunks(n_rows: int, d: int) -> Iterator[slice]:
     """Slices that cover `n_rows` rows of `d` numbers in cache-sized parts.
 
-    >>> list(chunks(5, 1 << 17))
+    >>> list(chunks(5, 1 << 16))
     [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
     """
     step = max(1, _CHUNK_ELEMENTS // d)

@@ -27,7 +27,7 @@ def seconds_of_blocks(plan: Plan, near: float, n_jobs: int) -> float:
     n, d = len(plan.runs.order), len(plan.frame.center)
     filtering = plan.looked_at * (_FILTER + FILTER_COLUMN * plan.frame.width)
     measuring = max(plan.kept, near) * (MEASURE + MEASURE_COLUMN * d)
-    return _seconds(n**2 / 2 * (filtering + measuring), n_jobs)
+    return _seconds(n**2 / 2 * (filtering + plan.looking + measuring), n_jobs)
 
 
 def seconds_of_dense(n: int, d: int, n_jobs: int) -> float:

@@ -23,11 +23,18 @@ right to ``eps |a|^2`` with ``eps = 4 (d + w) 2**-53``; it is off by at most ``s
 and the squared distance with it by ``(4 sqrt(eps) + 2 eps)(|a|^2 + |b|^2)``. So
 ``gamma = 2 gamma_w + 8u + (d + 8) 2**-53 + 8 sqrt(eps)`` makes V a lower bound on the true
 squared distance, and ``V >= cutoff`` proves that a pair is too far.
+
+Where few directions leave many pairs, those pairs get *another look*, at some more directions
+each: with r the length of the rest before and r' after it,
+``V' = V + 2 (r_a r_b - c_a c_b - r'_a r'_b)``, over the new directions, is the bound along all
+so far. Its rounding is that of the longer sum and of five more numbers no larger than
+``3 (|a|^2 + |b|^2)``, so w counts all columns and sixteen more for every look.
 """
 
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -47,6 +54,7 @@ class Frame(NamedTuple):
     center: NDArray[np.float64]  # (d,)
     exponent: int  # rows are divided by 2**exponent, which is near R
     basis: NDArray[np.float64] | None  # (d, m), orthonormal columns; None keeps every column
+    ends: tuple[int, ...]  # directions in the product, and after each further look
     dtype: type[np.float32] | type[np.float64]
     gamma: float
     cutoff: float  # pairs with V at or above it are too far
@@ -56,17 +64,24 @@ class Frame(NamedTuple):
     @property
     def width(self) -> int:
         """Columns of the product."""
-        return _width(len(self.center), self.basis)
+        return self.ends[0] + (2 if self.basis is None else 3)
 
-    def along(self, basis: NDArray[np.float64] | None) -> Frame:
-        """The same origin and unit with other directions."""
-        return _finish(self.center, self.exponent, self.norm, self.sq_cutoff, basis)
+    @property
+    def widths(self) -> list[int]:
+        """Columns of the product, and of each further look."""
+        return [self.width, *(end - start + 1 for start, end in pairwise(self.ends))]
 
-    def empty(self, n: int) -> Floats:
-        """Room for `n` rows of the product."""
+    def along(
+        self, basis: NDArray[np.float64] | None, ends: tuple[int, ...] | None = None
+    ) -> Frame:
+        """The same origin and unit with other directions, all in the product without `ends`."""
+        return _finish(self.center, self.exponent, self.norm, self.sq_cutoff, basis, ends)
+
+    def empty(self, n: int) -> list[Floats]:
+        """Room for `n` rows of the product, and of each further look."""
         if self.dtype is np.float32:
-            return np.empty((n, self.width), dtype=np.float32)
-        return np.empty((n, self.width), dtype=np.float64)
+            return [np.empty((n, width), dtype=np.float32) for width in self.widths]
+        return [np.empty((n, width), dtype=np.float64) for width in self.widths]
 
     def coordinates(self, X: Floats) -> NDArray[np.float64]:
         """Coordinates of the rows, (n, m + 1), or (n, d) without a basis."""
@@ -83,12 +98,23 @@ class Frame(NamedTuple):
 
     def right(self, X: Floats) -> Floats:
         """Rows ``[c, 1, s]`` of the product."""
+        return self.rows(X)[0]
+
+    def rows(self, X: Floats) -> list[Floats]:
+        """Rows ``[c, 1, s]`` of the product, and rows ``[c, r']`` for each further look."""
         c = self.coordinates(X)
-        w = c.shape[1]
         out = self.empty(len(X))
-        out[:, :w] = c
-        out[:, w] = 1.0
-        out[:, w + 1] = (1.0 - self.gamma) * np.square(c, out=c).sum(axis=1)
+        right, m = out[0], self.ends[0]
+        right[:, :m] = c[:, :m]
+        for columns, (start, end) in zip(out[1:], pairwise(self.ends), strict=True):
+            columns[:, :-1] = c[:, start:end]
+        np.square(c, out=c)
+        if self.basis is not None:
+            right[:, m] = np.sqrt(c[:, m:].sum(axis=1))
+        right[:, -2] = 1.0
+        right[:, -1] = (1.0 - self.gamma) * c.sum(axis=1)
+        for columns, end in zip(out[1:], self.ends[1:], strict=True):
+            columns[:, -1] = np.sqrt(c[:, end:].sum(axis=1))
         return out
 
     def left(self, right: Floats) -> Floats:
@@ -131,9 +157,12 @@ def _finish(
     norm: float,
     sq_cutoff: float,
     basis: NDArray[np.float64] | None,
+    ends: tuple[int, ...] | None = None,
 ) -> Frame:
     d = len(center)
-    w = _width(d, basis)
+    if ends is None:
+        ends = (d if basis is None else basis.shape[1],)
+    w = ends[-1] + 3 + 16 * (len(ends) - 1)
     single = norm < _MAX_FLOAT32_NORM and w * 2.0**-24 < 0.01
     u = 2.0**-24 if single else 2.0**-53
     gamma = 2.0 * w * u / (1.0 - w * u) + 8.0 * u + (d + 8) * 2.0**-53
@@ -146,17 +175,13 @@ def _finish(
     if single:
         cutoff = float(np.nextafter(np.float32(cutoff), np.float32(np.inf)))
     dtype = np.float32 if single else np.float64
-    return Frame(center, exponent, basis, dtype, gamma, cutoff, norm, sq_cutoff)
+    return Frame(center, exponent, basis, ends, dtype, gamma, cutoff, norm, sq_cutoff)
 
 
 def middle(X: Floats) -> NDArray[np.float64]:
     """Coordinatewise median of up to a thousand rows: one huge outlier does not move it."""
     step = -(-len(X) // max(1, min(_N_CENTRE_ROWS, (1 << 21) // X.shape[1])))
     return np.median(np.asarray(X[::step], dtype=np.float64), axis=0)
-
-
-def _width(d: int, basis: NDArray[np.float64] | None) -> int:
-    return (d if basis is None else basis.shape[1] + 1) + 2
 
 
 def _largest_norm(low: Floats, high: Floats, center: NDArray[np.float64], exponent: int) -> float:

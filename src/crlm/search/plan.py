@@ -20,17 +20,30 @@ log = logging.getLogger("crlm")
 
 # Up to this many rows a plain search takes less time than a plan.
 _SMALL = 4096
-_MAX_DIRECTIONS = 256
-_DIRECTIONS = (1, 2, 3, 4, 6, 8, 12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 128, 160, 192, 256)
+# All principal directions of up to so many columns, or else the first of them.
+_MAX_COLUMNS, _MAX_DIRECTIONS = 1024, 256
+_DIRECTIONS = (
+    *(1, 2, 3, 4, 6, 8, 12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 128, 160, 192, 256),
+    *(320, 384, 448, 512, 640, 768, 896, 1024),
+)
 _AXES = (1, 2, 3)
 _SOME = 8  # one in so many of a sample is compared with all of it
 # Rows of a run: small boxes exclude more, tall products cost less.
 _SIZES = (128, 256)
+# Numbers in a product: half a megabyte of float32, in the cache of a core, and work enough for
+# a call.
+CELLS = 1 << 17
 
 # What one pair costs, in nanoseconds of one core as measured on a common one; only ratios
-# matter. Filtering: for each column of the product. Measuring: fixed, and for each column.
-FILTER_COLUMN = 0.022
+# matter. Filtering: for each column of the product, and the calls for a product that some pair
+# passes. Another look: such calls again, and for pairs that passed, fixed and for each column.
+# Measuring: fixed, and for each column. Making a coordinate of a row: for each column.
+FILTER_COLUMN, FILTER_CALLS = 0.022, 0.15
+LOOK, LOOK_COLUMN = 60.0, 1.0
 MEASURE, MEASURE_COLUMN = 100.0, 3.0
+PROJECT_COLUMN = 0.06
+# Below this share of the cost of filtering, what is kept is not worth another look.
+_LITTLE = 0.05
 
 
 class Plan(NamedTuple):
@@ -40,6 +53,7 @@ class Plan(NamedTuple):
     runs: Runs
     looked_at: float = 1.0  # share of pairs that the boxes leave to the filter
     kept: float = 0.0  # share of pairs that the filter leaves to be measured
+    looking: float = 0.0  # cost of further looks, for each pair of rows
 
     @property
     def reach(self) -> float:
@@ -70,21 +84,24 @@ def make_plan(X: Floats, f: Frame, near: float, block: int | None = None) -> Pla
         return Plan(f, cut_into_runs(np.zeros((n, 0)), block or _SIZES[-1]))
 
     # Two samples: rows that shaped the directions look better along them than the rest will.
-    shaping, judging = _sample(X, 2048)[::2], _sample(X, 2048)[1::2]
+    sample = _sample(X, min(max(n // 4, 2048), 8192))
+    shaping, judging = sample[::2], sample[1 :: 2 * max(1, len(sample) // 2048)]
     # Finding many directions does not pay for few rows.
-    directions = leading_directions(shaping, min(d, _MAX_DIRECTIONS, n // 100))
-    lead = _lead(X, f.along(directions[:, : max(_AXES)]))
-    n_axes, looked_at = _choose_axes(lead, f.cutoff)
-    sample = f.along(directions).coordinates(judging)
-    m, kept = choose_directions(sample, f.cutoff, d, looked_at, near)
-    f = f.along(None if m == d else directions[:, :m])
-    size = _SIZES[0] if looked_at < 0.3 else _SIZES[-1]
+    all_of_them = d <= min(_MAX_COLUMNS, n // 25)
+    directions = leading_directions(shaping, d if all_of_them else min(_MAX_DIRECTIONS, n // 100))
+    axes = f.along(directions[:, : max(_AXES)])
+    n_axes, looked_at = _choose_axes(X, axes)
+    judged = f.along(directions).coordinates(judging)
+    ends, kept, looking = choose_looks(judged, f.cutoff, d, n, looked_at, near)
+    f = f.along(None, None) if ends == (d,) else f.along(directions[:, : ends[-1]], ends)
+    rows = _SIZES[0] if looked_at < 0.3 else _SIZES[-1]
     log.info(
         "search: %s rows x %s columns; filter on %s of %s directions keeps %.2g of pairs; runs of "
         "%s rows along %s axes leave %.2g of them to filter",
-        *(n, d, m, d, kept, size, n_axes, looked_at),
+        *(n, d, " + ".join(map(str, np.diff(ends, prepend=0))), d, kept, rows, n_axes, looked_at),
     )
-    return Plan(f, cut_into_runs(lead[:, :n_axes], block or size), looked_at, kept)
+    lead = _lead(X, axes.along(directions[:, :n_axes])) if n_axes else np.zeros((n, 0))
+    return Plan(f, cut_into_runs(lead, block or rows), looked_at, kept, looking)
 
 
 def leading_directions(X: Floats, m: int) -> NDArray[np.float64]:
@@ -133,25 +150,66 @@ def choose_directions(
     closer than the radius, which is what a filter on all d columns keeps.
     Returns the number, and the share of pairs that pass such a filter.
     """
+    shares = _shares_kept(c, cutoff, d, looked_at, near)
+    measure = MEASURE + MEASURE_COLUMN * d
+    m = min(shares, key=lambda m: _filtering(m, shares) * looked_at + shares[m] * measure)
+    return m, shares[m]
+
+
+def choose_looks(
+    c: NDArray[np.float64], cutoff: float, d: int, n: int, looked_at: float, near: float
+) -> tuple[tuple[int, ...], float, float]:
+    """The same, when pairs that pass the product may be looked at again along more directions.
+
+    `n` is the number of rows, each of which has coordinates along all the directions.
+    Returns the number of directions in the product and after each further look, the share of
+    pairs that pass all of them, and what looking costs.
+    """
+    shares = _shares_kept(c, cutoff, d, looked_at, near)
+    measure = MEASURE + MEASURE_COLUMN * d
+    # The cheapest way on from m directions, the largest m first: measure, or look again.
+    after: dict[int, tuple[float, tuple[int, ...]]] = {}
+    for m in sorted(shares, reverse=True):
+        ways: list[tuple[float, tuple[int, ...]]]
+        ways = [(shares[m] * measure + PROJECT_COLUMN * d * m / (n / 2), (m,))]
+        for further, (cost, ends) in after.items():
+            look = shares[m] * (LOOK + LOOK_COLUMN * (further - m)) + looked_at * FILTER_CALLS
+            ways.append((look + cost, (m, *ends)))
+        after[m] = min(ways)
+    after[d] = (near * measure, (d,))  # the columns as they are
+    m = min(after, key=lambda m: _filtering(m, shares) * looked_at + after[m][0])
+    cost, ends = after[m]
+    kept = shares[ends[-1]]
+    return ends, kept, cost - kept * measure
+
+
+def _filtering(m: int, shares: dict[int, float]) -> float:
+    """Cost of a product on m directions. Near pairs are together in few products, others not."""
+    by_chance = shares[m] - min(shares.values())
+    return FILTER_COLUMN * m + FILTER_CALLS * -math.expm1(-by_chance * CELLS)
+
+
+def _shares_kept(
+    c: NDArray[np.float64], cutoff: float, d: int, looked_at: float, near: float
+) -> dict[int, float]:
+    """Share of pairs that a filter on some directions keeps, for the numbers worth a try."""
     some, more = c[::_SOME], c
     sq_norm = np.square(c).sum(axis=1)
     sq_dist = np.zeros((len(some), len(more)))
-    measure = MEASURE + MEASURE_COLUMN * d
-    best = (looked_at * FILTER_COLUMN * d + near * measure, d, near)
+    shares = {d: near}
     done = 0
     for m in [m for m in _DIRECTIONS if m < c.shape[1] - 1] + [c.shape[1] - 1]:
-        if looked_at * FILTER_COLUMN * m >= best[0]:
-            break  # more columns cost more than they can spare
         a, b = some[:, done:m], more[:, done:m]
         sq_dist += np.square(a).sum(axis=1)[:, None] + np.square(b).sum(axis=1) - 2.0 * (a @ b.T)
         rest = np.sqrt(np.maximum(sq_norm - np.square(c[:, :m]).sum(axis=1), 0.0))
         bound = sq_dist + np.square(rest[::_SOME, None] - rest)
         # The few pairs of a row with itself are counted too; they do no harm.
         kept = max(float((bound < cutoff).sum() - len(some)), 0.0) / bound.size
-        cost = looked_at * FILTER_COLUMN * m + kept * measure
-        best = min(best, (cost, m, kept))
+        shares[m] = kept
+        if kept * (MEASURE + MEASURE_COLUMN * d) < _LITTLE * looked_at * FILTER_COLUMN * m:
+            break  # more columns cost more than they can spare
         done = m
-    return best[1], best[2]
+    return shares
 
 
 def _lead(X: Floats, f: Frame) -> NDArray[np.float64]:
@@ -162,20 +220,20 @@ def _lead(X: Floats, f: Frame) -> NDArray[np.float64]:
     return lead
 
 
-def _choose_axes(lead: NDArray[np.float64], cutoff: float) -> tuple[int, float]:
+def _choose_axes(X: Floats, f: Frame) -> tuple[int, float]:
     """Number of axes to cut along, and the share of pairs in runs that are then near enough.
 
     Tried on a sample of eight rows to a run; the box around eight of many rows is too small by
     7/9 on average, which is made up for. No cut at all when none spares a tenth of the work.
     """
-    n_runs = max(1, min(len(lead) // _SIZES[0], 1024))
-    sample = lead[:: max(1, len(lead) // (8 * n_runs))]
+    n_runs = max(1, min(len(X) // _SIZES[0], 1024))
+    sample = _lead(X[:: max(1, len(X) // (8 * n_runs))], f)
     best = (0.9, 0)
-    for n_axes in [a for a in _AXES if a <= lead.shape[1]]:
+    for n_axes in [a for a in _AXES if a <= sample.shape[1]]:
         runs = cut_into_runs(sample[:, :n_axes], 8)
         grow = (runs.high - runs.low) / 7.0
         runs = runs._replace(low=runs.low - grow, high=runs.high + grow)
         tried = range(0, runs.n_runs, max(1, runs.n_runs // 32))
-        near = sum(int((runs.sq_gaps(b, b) < cutoff).sum()) for b in tried)
+        near = sum(int((runs.sq_gaps(b, b) < f.cutoff).sum()) for b in tried)
         best = min(best, (near / sum(runs.n_runs - b for b in tried), n_axes))
     return (best[1], best[0]) if best[1] else (0, 1.0)
