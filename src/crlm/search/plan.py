@@ -193,18 +193,19 @@ def _shares_kept(
     c: NDArray[np.float64], cutoff: float, d: int, looked_at: float, near: float
 ) -> dict[int, float]:
     """Share of pairs that a filter on some directions keeps, for the numbers worth a try."""
-    some, more = c[::_SOME], c
-    sq_norm = np.square(c).sum(axis=1)
-    sq_dist = np.zeros((len(some), len(more)))
+    some, sq_norm = c[::_SOME], np.square(c).sum(axis=1)
+    # |a - b|^2 is bounded by |a|^2 + |b|^2 less twice the product along the directions so far and
+    # that of what is left, so a pair is kept where these products exceed half of the difference.
+    enough = 0.5 * (sq_norm[::_SOME, None] + sq_norm - cutoff)
+    products = np.zeros_like(enough)
     shares = {d: near}
     done = 0
     for m in [m for m in _DIRECTIONS if m < c.shape[1] - 1] + [c.shape[1] - 1]:
-        a, b = some[:, done:m], more[:, done:m]
-        sq_dist += np.square(a).sum(axis=1)[:, None] + np.square(b).sum(axis=1) - 2.0 * (a @ b.T)
+        products += some[:, done:m] @ c[:, done:m].T
         rest = np.sqrt(np.maximum(sq_norm - np.square(c[:, :m]).sum(axis=1), 0.0))
-        bound = sq_dist + np.square(rest[::_SOME, None] - rest)
         # The few pairs of a row with itself are counted too; they do no harm.
-        kept = max(float((bound < cutoff).sum() - len(some)), 0.0) / bound.size
+        passed = np.count_nonzero(products + np.outer(rest[::_SOME], rest) > enough)
+        kept = max(passed - len(some), 0) / products.size
         shares[m] = kept
         if kept * (MEASURE + MEASURE_COLUMN * d) < _LITTLE * looked_at * FILTER_COLUMN * m:
             break  # more columns cost more than they can spare
