@@ -1,7 +1,9 @@
 """Peak memory over the data, each program in a process of its own."""
 
+import numpy as np
 from common import arguments
 
+from crlm import CRLM
 from crlm.bench.data import Data, gmmub, half_near, uniform
 from crlm.bench.memory import peak_memory
 from crlm.bench.programs import FITS, PAIRS
@@ -28,7 +30,14 @@ def main() -> None:
     show("fit", ["dbscan"], gmmub(n, 100))
     show("fit", ["dbscan"], half_near(n // 2, 50))
     show("fit", ["hdbscan", "contrib", "optics"], gmmub(n // 4, 100))
-    show("fit", [], gmmub(300_000 if full else 30_000, 128))
+    large = gmmub(300_000 if full else 30_000, 128)
+    show("fit", [], large)
+    limit = "300MB" if full else "60MB"
+    labels = [
+        CRLM(large.sigma_max, alpha=None, memory_limit=allowed).fit(large.X).labels_
+        for allowed in ("2GB", limit)
+    ]
+    print(f"  the same labels with memory_limit={limit!r}: {np.array_equal(*labels)}")
 
 
 if __name__ == "__main__":
