@@ -164,3 +164,15 @@ def test_the_test_for_clusters_is_the_same(cluster):
     assert np.array_equal(model.predict(X), whole.labels_)
     assert_local = CRLM(n_landmarks=300).fit(X)
     assert np.array_equal(assert_local.labels_, whole.labels_)
+
+
+@pytest.mark.parametrize("kind", ["unknown chunks", "dataframe"])
+def test_a_model_is_saved_as_if_it_had_been_fitted_in_memory(kind, tmp_path):
+    Z = collections()[kind]
+    with dask.config.set(scheduler="synchronous"):
+        CRLM(**parameters(300)).fit(Z).save(tmp_path / "a.crlm.npz")
+        page = CRLM(**parameters(300)).fit(Z).report(tmp_path / "a.html", X)
+    EXPECTED[300].save(tmp_path / "b.crlm.npz")
+    assert (tmp_path / "a.crlm.npz").read_bytes() == (tmp_path / "b.crlm.npz").read_bytes()
+    assert "No certificate: 300 of 900 rows" in page.read_text(encoding="utf-8")
+    assert np.array_equal(CRLM.load(tmp_path / "a.crlm.npz").predict(X), EXPECTED[300].labels_)

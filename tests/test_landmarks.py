@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crlm import CRLM, GMMUB, CertificateDisplay, scores, theory
-from crlm.errors import ParameterError
+from crlm.errors import InputError, ParameterError
 from crlm.landmarks.groups import group_rows, merge_groups
-from crlm.landmarks.keys import keys, likely_bar, row_marks
+from crlm.landmarks.keys import copy_marks, keys, likely_bar
 from crlm.landmarks.sieve import make_sieve
 from crlm.landmarks.source import ArraySource, IterableSource
 from crlm.landmarks.survey import make_pool, survey
@@ -191,9 +191,9 @@ def test_the_draw_is_even():
 
 def test_marks_of_rows_tell_lattice_points_apart():
     grid = np.stack(np.meshgrid(*[np.arange(-8.0, 8.0)] * 3), axis=-1).reshape(-1, 3)
-    assert len(np.unique(row_marks(grid))) == len(grid)
-    assert np.array_equal(row_marks(grid), row_marks(grid.astype(np.float32)))
-    assert row_marks(np.array([[0.0]]))[0] == row_marks(np.array([[-0.0]]))[0]
+    assert len(np.unique(copy_marks(grid))) == len(grid)
+    assert np.array_equal(copy_marks(grid), copy_marks(grid.astype(np.float32)))
+    assert copy_marks(np.array([[0.0]]))[0] == copy_marks(np.array([[-0.0]]))[0]
 
 
 def by_landmarks(groups):
@@ -329,13 +329,70 @@ def test_what_is_in_a_model_goes_on_working():
     assert model.predict_proba(X[:5]).shape == (5, 4)
 
 
-def test_what_needs_a_certificate_says_that_landmarks_make_none(tmp_path):
+def test_the_figure_of_a_certificate_says_that_landmarks_make_none():
+    with pytest.raises(ParameterError, match="landmarks, which makes no certificate"):
+        CertificateDisplay.from_estimator(fitted(X, n_landmarks=400))
+
+
+# On disk and in words
+
+
+def same_sums(a, b):
+    return all(np.array_equal(x, y) for x, y in zip(a._tally, b._tally, strict=True))
+
+
+def test_a_saved_model_goes_on_as_if_it_had_not_been(tmp_path):
     model = fitted(X, n_landmarks=400)
-    for use in (
-        lambda: model.save(tmp_path / "x.crlm.npz"),
-        lambda: model.report(tmp_path / "x.html", X),
-        lambda: CertificateDisplay.from_estimator(model),
-    ):
-        with pytest.raises(ParameterError, match="landmarks, which makes no certificate"):
-            use()
-    assert not list(tmp_path.iterdir())
+    model.save(tmp_path / "a.crlm.npz")
+    again = CRLM.load(tmp_path / "a.crlm.npz")
+    assert same_fit(again, model)
+    assert again.certificate_ is again.n_duplicates_ is None
+    assert np.array_equal(again.predict(X), model.labels_)
+    model.update(X[:500] + 0.1)
+    again.update(X[:500] + 0.1)
+    assert same_sums(again, model)
+    assert np.array_equal(again.sigmas_, model.sigmas_)
+    again.save(tmp_path / "b.crlm.npz")  # sizes are now more than the labels count
+    assert same_sums(CRLM.load(tmp_path / "b.crlm.npz"), model)
+
+
+def test_blocks_and_threads_do_not_change_the_file(tmp_path):
+    weights = np.arange(len(X)) % 3
+    for name, data, jobs in (("a", X, 1), ("b", ArraySource(X, 130), 2)):
+        model = CRLM(5.0, n_landmarks=400, n_jobs=jobs).fit(data, sample_weight=weights)
+        model.n_jobs = None
+        model.save(tmp_path / f"{name}.crlm.npz")
+    contents = {path.read_bytes() for path in tmp_path.iterdir()}
+    assert len(contents) == 1
+    assert np.array_equal(CRLM.load(tmp_path / "a.crlm.npz")._sample_weight, weights)
+
+
+def test_rows_that_are_not_those_of_the_fit_are_refused(tmp_path):
+    model = fitted(X, n_landmarks=400)
+    model.report(tmp_path / "a.html", X)
+    other = X.copy()
+    other[7, 3] += 1e-9
+    for wrong in (other, X[::-1]):
+        with pytest.raises(InputError, match="some of 1,500 rows differ"):
+            model.report(tmp_path / "b.html", wrong)
+    with pytest.raises(InputError, match="1,499 x 20"):
+        model.report(tmp_path / "b.html", X[1:])
+
+
+def test_a_report_says_why_there_is_no_certificate(tmp_path):
+    text = fitted(X, n_landmarks=400).report(tmp_path / "a.html", X).read_text()
+    assert "No certificate: 400 of 1,500 rows, drawn at random, were tried as centres" in text
+    assert "A cluster with 1.1 % of the rows or more has one of them" in text
+    assert "the model has landmarks, and a fit at another bandwidth reads all rows again" in text
+    assert "--landmarks 400" in text
+    assert "Each bar is a margin" not in text
+    every = fitted(X, n_landmarks=1500).report(tmp_path / "b.html", X).read_text()
+    assert "a fit with landmarks makes none, though every row was one" in every
+    nothing = fitted(X, n_landmarks=1).report(tmp_path / "c.html", X).read_text()
+    assert "Only 1 row could be centres: a cluster without a landmark is not seen" in nothing
+
+
+def test_a_share_that_has_a_candidate_is_the_plan_turned_round():
+    for weight in (0.2, 0.01, 0.0003):
+        m = theory.plan_candidates(weight, 0.05, k=1)
+        assert theory.candidate_weight(m, 0.05) <= weight < theory.candidate_weight(m - 1, 0.05)

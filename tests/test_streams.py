@@ -1,5 +1,6 @@
 """Data in blocks: the same labels from memory, files and functions, killed or not."""
 
+import json
 import multiprocessing
 import os
 import signal
@@ -291,19 +292,72 @@ def test_little_memory_costs_a_pass_and_changes_no_label():
 
 def test_crlm_fit_reads_files_in_blocks_and_resumes(tmp_path, capsys, monkeypatch):
     np.save(tmp_path / "X.npy", X)
-    write_parquet(tmp_path / "X.parquet", X)
+    write_parquet(tmp_path / "Y.parquet", X)
     monkeypatch.chdir(tmp_path)
     common = ["--landmarks", "400", "-s", "2.5", "-m", "10", "--alpha", "none", "--resume", "-q"]
-    for data, out in (("X.npy", "a.npy"), ("X.parquet", "b.npy")):
+    for data, out in (("X.npy", "a.npy"), ("Y.parquet", "b.npy")):
         assert main(["fit", data, *common, "-o", out]) == 0
         assert np.array_equal(np.load(out), model().fit(X).labels_)
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["X.npy", "X.parquet", "a.npy", "b.npy"]
+    written = ["X.crlm.npz", "X.npy", "Y.crlm.npz", "Y.parquet", "a.npy", "b.npy"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == written
     assert main(["fit", "X.npy", "--resume"]) == 2
     assert "--resume is for fits with --landmarks" in capsys.readouterr().err
-    assert main(["fit", "X.npy", "--landmarks", "0"]) == 2
-    assert "--landmarks must be a whole number" in capsys.readouterr().err
     np.save(tmp_path / "bad.npy", with_nan(2000))
     assert main(["fit", "bad.npy", "--landmarks", "auto"]) == 3
     assert "error: block 0 of bad.npy" in capsys.readouterr().err
     assert main(["fit", "bad.npy", *common, "--drop-invalid", "-o", "c.npy"]) == 0
     assert np.load("c.npy")[2000] == -1
+
+
+@pytest.mark.parametrize("name", ["X.npy", "X.parquet"])
+def test_a_model_with_landmarks_serves_every_command(tmp_path, run, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    np.save("X.npy", X)
+    write_parquet(tmp_path / "X.parquet", X)
+    where = ["-o", "fit.npy", "--model", "m.crlm.npz"]
+    assert run("fit", name, "--landmarks", 400, "-s", 2.5, *where)[0] == 0
+    labels = np.load("fit.npy")
+    assert run("predict", "m.crlm.npz", name, "-o", "new.npy")[0] == 0
+    assert np.array_equal(np.load("new.npy"), labels)
+    assert run("export", "m.crlm.npz", "--to", "old.csv")[0] == 0
+    assert np.array_equal(np.loadtxt("old.csv", delimiter=",", skiprows=1, usecols=1), labels)
+    assert "landmarks 400 (flag)" in run("info", "m.crlm.npz")[1]
+    assert run("report", "m.crlm.npz", "-o", "r.html")[0] == 0
+    assert "No certificate: 400 of 2,500" in (tmp_path / "r.html").read_text(encoding="utf-8")
+    code, out, _ = run("check", "m.crlm.npz")
+    assert code == 0
+    assert "No certificate: 400 of 2,500 rows" in out
+    assert f"Checked again on {name}: all is as the model says." in out
+    found = json.loads(run("check", "m.crlm.npz", "--json")[1])
+    assert (found["verified"], found["theorem_d"], found["n_landmarks"]) == (True, None, 400)
+    np.save("X.npy", X[::-1])
+    write_parquet(tmp_path / "X.parquet", X[::-1])
+    code, _, err = run("check", "m.crlm.npz")
+    assert code == 3
+    assert f"{name} was changed since the model was fitted: some of 2,500 rows differ" in err
+
+
+def test_crlm_fit_says_that_no_landmark_lies_in_a_cluster(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    np.save("X.npy", X)
+    seen = "The distances show some, but none of {} lies in one. Try more of them: {}."
+    _, _, err = run("fit", "X.npy", "--landmarks", 2)
+    assert seen.format("2 landmarks", "--landmarks auto") in err
+    assert "Next:  crlm fit X.npy --landmarks auto" in err
+    _, _, err = run("fit", "X.npy", "--landmarks", "auto", "--min-weight", "0.9")
+    assert seen.format("2 landmarks", "a smaller --min-weight") in err
+    assert "Next:  crlm fit X.npy --landmarks auto --min-weight 0.09" in err
+    _, _, err = run("fit", "X.npy", "--landmarks", 2, "-s", 2.5)
+    assert "With σ_max 2.50 around 2 landmarks nothing differs from background alone" in err
+    assert "try another --sigma-max (auto looks at all), more --landmarks, a larger" in err
+    _, _, err = run("fit", "X.npy", "--landmarks", 2, "-s", 2.5, "--alpha", "none")
+    assert "try more --landmarks, a larger --sigma-max, or a smaller --min-cluster-size." in err
+
+
+def test_crlm_fit_names_flags_where_python_names_parameters(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    np.save("X.npy", X)
+    code, _, err = run("fit", "X.npy", "--landmarks", 0)
+    assert code == 2
+    assert "--landmarks must be a whole number of at least 1, or 'auto', got 0. Leave it out" in err
+    assert "None" not in err

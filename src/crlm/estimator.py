@@ -18,7 +18,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from crlm import checks, summary
-from crlm.certificate import Certificate, certificate_of, certify
+from crlm.certificate import Certificate, certify
 from crlm.errors import ParameterError
 from crlm.greedy import Cluster
 from crlm.labels import BACKGROUND
@@ -167,14 +167,14 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
     ball_centers_: Floats
     losses_: NDArray[np.float64]
     p_values_: NDArray[np.float64]
-    n_duplicates_: int
+    n_duplicates_: int | None
     weights_: NDArray[np.float64]
     background_weight_: float
     sigma_max_: float
     radius_: float
     G_: float
     sigma_estimate_: SigmaEstimate | None
-    certificate_: Certificate  # or None with landmarks
+    certificate_: Certificate | None
     _origin: tuple[Any, Any] | None  # source and settings, which `record` keeps here
     landmark_indices_: NDArray[np.int64]
 
@@ -276,6 +276,11 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
         )
         return self
 
+    @property
+    def _sample_weight(self) -> NDArray[Any] | None:
+        """Weights of the rows of the fit; None if each counted once."""
+        return self._row_weights if self.certificate_ is None else self.certificate_.weights
+
     def _neighbourhood(self, task: Task, sigma_max: float) -> Neighbourhood:
         """Losses and balls of all rows."""
         return neighbourhood(
@@ -366,7 +371,6 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
         from crlm import record
 
         check_is_fitted(self)
-        certificate_of(self, "a model file")
         record.save(self, path, force=force)
 
     @classmethod
@@ -422,7 +426,6 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
         from crlm.report import write_report
 
         check_is_fitted(self)
-        certificate_of(self, "a report")
         return write_report(self, path, X, images=images, meta=meta, y=y, title=title, force=force)
 
     def explore(

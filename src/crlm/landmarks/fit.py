@@ -64,6 +64,7 @@ class Outcome(NamedTuple):
     estimate: SigmaEstimate | None
     enclosing: tuple[NDArray[np.float64], float]
     landmarks: NDArray[np.int64]
+    seal: int
 
 
 @dataclass(frozen=True)
@@ -142,6 +143,7 @@ def fit_landmarks(
         estimate=estimate,
         enclosing=(middle, math.sqrt(groups.sq_radius)),
         landmarks=sieve.rows,
+        seal=found.seal,
     )
 
 

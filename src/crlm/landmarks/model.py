@@ -25,7 +25,7 @@ from crlm.landmarks.passes import LocalRunner
 from crlm.landmarks.source import ArraySource, Source, as_source
 from crlm.landmarks.tally import Moments, Tally, merge_tallies, moments, tally, tally_of, unit_of
 from crlm.loss import QUANTUM, sq_cutoff
-from crlm.search import Floats, first_ball
+from crlm.search import Floats, Weights, first_ball
 from crlm.sigma import SigmaEstimate
 from crlm.theory.landmarks import plan_candidates
 from crlm.theory.plan import adaptive_G
@@ -53,6 +53,10 @@ class LandmarkFits:
     certificate_: Any
     _origin: Any
     n_duplicates_: Any
+
+    # Of a fit in passes alone: what tells its rows from others, and what they count if not one
+    _seal: int = 0
+    _row_weights: Weights | None = None
 
     def _fit_landmarks(
         self, X: Any, sample_weight: Any, checkpoint: str | os.PathLike[str] | None
@@ -89,6 +93,8 @@ class LandmarkFits:
         with threadpool_limits(limits=1, user_api="blas"):
             found = fit_landmarks(run, settings, partial(warn_if_weak, rule=settings.sigma_max))
         self._adopt(found, checked)
+        if settings.weights is not None and not (settings.weights == 1).all():
+            self._row_weights = settings.weights
         return self
 
     def _settings(self) -> Settings:
@@ -134,7 +140,7 @@ class LandmarkFits:
         self.n_clusters_ = len(found.rows)
         self.n_duplicates_ = self.certificate_ = self._origin = None
         self.landmark_indices_ = found.landmarks
-        self._background = found.enclosing
+        self._background, self._seal = found.enclosing, found.seal
         self._take(found.tally, found.moments)
 
     def _take(self, total: Tally, found: Moments) -> None:

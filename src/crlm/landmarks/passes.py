@@ -84,9 +84,9 @@ class LocalRunner:
     def survey(self, seed: int, size: int) -> Survey:
         """Count the rows and draw `size` of them."""
         done, parts = self._resume("survey")
-        found = Survey(**parts) if done else None  # type: ignore[arg-type]
+        found = _restored(parts) if done else None
         if done < 0 and found is not None:
-            return self._surveyed(found._replace(n=int(found.n)))
+            return self._surveyed(found)
         bar = np.uint64(2**64 - 1) if self._n is None else likely_bar(self._n, size)
 
         def work(tile: Tile) -> Survey:
@@ -106,7 +106,6 @@ class LocalRunner:
         if len(found.keys) < min(size, found.n):  # once in 10**20 draws
             self._n = None
             return self.survey(seed, size)
-        found = found._replace(n=int(found.n))
         self._checkpoint.save("survey", -1, found._asdict())
         return self._surveyed(found)
 
@@ -229,6 +228,11 @@ class LocalRunner:
     def _save_groups(self, groups: Groups, done: int) -> None:
         ours = {f"groups_{name}": value for name, value in groups._asdict().items()}
         self._checkpoint.save(self._phase, done, {**self._survey._asdict(), **ours})
+
+
+def _restored(parts: dict[str, NDArray[Any]]) -> Survey:
+    found = Survey(**parts)  # type: ignore[arg-type]
+    return found._replace(n=int(found.n), seal=int(found.seal))
 
 
 def _end(block: Block) -> int:

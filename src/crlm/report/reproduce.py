@@ -30,6 +30,8 @@ _FLAGS = {
     "alpha": "--alpha",
     "G": "--G",
     "metric": "--metric",
+    "n_landmarks": "--landmarks",
+    "min_weight": "--min-weight",
 }
 _LIBRARIES = ("numpy", "scipy", "scikit-learn")
 
@@ -48,7 +50,7 @@ def reproduce(model: CRLM, inputs: Inputs, limits: Limits) -> dict[str, Any]:
             ("sigma_max_", sigma),
             ("radius_", repr(float(model.radius_))),
             ("G_", repr(float(model.G_))),
-            ("rows × columns", f"{model.certificate_.n:,} × {model.certificate_.d:,}"),
+            ("rows × columns", f"{len(model.labels_):,} × {model.n_features_in_:,}"),
             ("fingerprint of the rows", record.fingerprint(model)),
         ],
         "versions": [

@@ -51,6 +51,12 @@ def parquet_rows(path: Path) -> int:
     return open_parquet(path).n
 
 
+def parquet_columns(path: Path, columns: Sequence[str] | None) -> list[str] | None:
+    """Names of the columns that are coordinates; None when one column holds vectors."""
+    names, wanted = only_needed(open_parquet(path), Wanted(columns=columns))
+    return None if wanted.vector is not None else names
+
+
 def parquet_blocks(path: Path, columns: Sequence[str] | None, rows: int) -> Iterator[NDArray[Any]]:
     """Matrices of up to `rows` rows, one after the other, of a file that need not fit in memory."""
     pa = import_pyarrow("reading parquet")
