@@ -4,6 +4,8 @@ import json
 import multiprocessing
 import os
 import signal
+import subprocess
+import sys
 import time
 import tracemalloc
 
@@ -112,6 +114,31 @@ class SlowSource(IterableSource):
             yield block
 
 
+class CountedSource(ArraySource):
+    """Rows, and how many blocks of them were asked for."""
+
+    def __init__(self, fail_at=None):
+        super().__init__(X, 50)
+        self.n_read, self._fail_at = 0, fail_at
+
+    def blocks(self, start=0):
+        for block in super().blocks(start):
+            self.n_read += 1
+            if self.n_read == self._fail_at:
+                raise KeyboardInterrupt
+            yield block
+
+
+class Unreadable(ArraySource):
+    """Rows that nobody may ask for."""
+
+    def mark(self):
+        return ArraySource(self._X).mark()
+
+    def blocks(self, start=0):
+        raise AssertionError
+
+
 def fit_slowly(folder):
     checkpoints.EVERY_SECONDS = 0.0
     found = model(n_jobs=1).fit(SlowSource(0.004), checkpoint=folder / "state")
@@ -142,24 +169,69 @@ def test_killed_at_random_moments_and_resumed_the_labels_are_the_same(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["done.npy"]
 
 
-@pytest.mark.parametrize("stop_at", [3, 30, 60, 80, 110])
+@pytest.mark.parametrize("stop_at", [3, 30, 60, 80, 110, 149])
 def test_stopped_in_any_pass_a_fit_goes_on_where_it_was(tmp_path, monkeypatch, stop_at):
     monkeypatch.setattr(checkpoints, "EVERY_SECONDS", 0.0)
-    read = []
-
-    def blocks(fail):
-        for at in range(0, len(X), 50):
-            read.append(at)
-            if fail and len(read) == stop_at:
-                raise KeyboardInterrupt
-            yield X[at : at + 50]
-
+    monkeypatch.setattr(CountedSource, "mark", lambda self: "the same")
     with pytest.raises(KeyboardInterrupt):
-        model().fit(IterableSource(lambda: blocks(True)), checkpoint=tmp_path / "state")
+        model().fit(CountedSource(stop_at), checkpoint=tmp_path / "state")
     assert (tmp_path / "state").exists()
-    found = model().fit(IterableSource(lambda: blocks(False)), checkpoint=tmp_path / "state")
+    rest = CountedSource()
+    found = model().fit(rest, checkpoint=tmp_path / "state")
     assert_same(found, model().fit(X))
+    assert rest.n_read == 3 * 50 - (stop_at - 1)  # nothing that was done is read again
     assert not list(tmp_path.iterdir())
+
+
+def test_a_checkpoint_that_is_kept_holds_the_whole_fit(tmp_path):
+    path = tmp_path / "state"
+    first = model().fit(ArraySource(X, 100), checkpoint=path, keep_checkpoint=True)
+    assert_same(model().fit(Unreadable(X, 100), checkpoint=path), first)
+    assert not path.exists()
+
+
+def test_little_memory_is_resumed_too(tmp_path, monkeypatch):
+    monkeypatch.setattr(checkpoints, "EVERY_SECONDS", 0.0)
+    rng = np.random.default_rng(0)
+    cloud = np.vstack([rng.uniform(-30, 30, (2300, 3)), rng.normal(0, 0.1, (200, 3))])
+    expected = CRLM(1.5, n_landmarks=600).fit(cloud)
+    for stop_at in (70, 100, 130, 160, 190):
+        read = []
+
+        def blocks(stop_at=stop_at, read=read):
+            for at in range(0, len(cloud), 50):
+                read.append(at)
+                if len(read) == stop_at:
+                    raise KeyboardInterrupt
+                yield cloud[at : at + 50]
+
+        fit = CRLM(1.5, n_landmarks=600, memory_limit=120_000)
+        with pytest.raises(KeyboardInterrupt):
+            fit.fit(IterableSource(blocks), checkpoint=tmp_path / "state")
+        assert_same(fit.fit(IterableSource(blocks), checkpoint=tmp_path / "state"), expected)
+        assert not list(tmp_path.iterdir())
+
+
+def test_killed_while_it_writes_a_command_goes_on_and_clears_up(tmp_path, run, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    np.save("X.npy", X)
+    line = ["fit", "X.npy", "--landmarks", 400, "-s", 2.5, "--resume", "-q", "-o", "labels.csv"]
+    code = (
+        "import os, crlm.tables as t, crlm.cli\n"
+        "together = t.write_together\n"
+        "def half(jobs):\n"
+        "    def die(file): file.write(b'half'); os.kill(os.getpid(), 9)\n"
+        "    together([(path, die) for path, _ in jobs])\n"
+        f"t.write_together = half\ncrlm.cli.main({[str(word) for word in line]!r})"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=False)
+    assert done.returncode == -signal.SIGKILL
+    names = {path.name for path in tmp_path.iterdir()}
+    assert {"X.npy", "labels.csv.resume"} < names
+    assert len(names) == 3  # one that is half written
+    monkeypatch.setattr(FileSource, "blocks", None)  # nothing is read again
+    assert run(*line)[0] == 0
+    assert {path.name for path in tmp_path.iterdir()} == {"X.npy", "X.crlm.npz", "labels.csv"}
 
 
 def test_a_checkpoint_of_another_fit_or_none_at_all_is_refused(tmp_path, monkeypatch):

@@ -216,6 +216,7 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
         sample_weight: Any = None,
         *,
         checkpoint: str | os.PathLike[str] | None = None,
+        keep_checkpoint: bool = False,
     ) -> Self:
         """Find the clusters of `X`.
 
@@ -230,13 +231,17 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
         checkpoint : path-like or None, default=None
             With `n_landmarks`, a file to keep what is done so far in. A fit that was killed goes
             on from there, to the same result; at the end the file is removed.
+        keep_checkpoint : bool, default=False
+            Leave it there: delete it yourself when the results are where they should be.
 
         Returns
         -------
         self : CRLM
         """
         if checks.check_n_landmarks(self.n_landmarks) is not None:
-            return self._fit_landmarks(X, sample_weight, checkpoint)
+            return self._fit_landmarks(
+                X, sample_weight, checkpoint, keep_checkpoint=keep_checkpoint
+            )
         if checkpoint is not None or isinstance(X, Source) or callable(X):
             msg = (
                 "blocks of rows and checkpoints need landmarks. Pass n_landmarks='auto', or an "

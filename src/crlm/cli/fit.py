@@ -109,6 +109,11 @@ class FitOptions:
         return STDOUT in self.output
 
     @property
+    def checkpoint(self) -> Path | None:
+        """Where the fit notes what is done; None for nowhere."""
+        return checkpoint_of(self.data, self.files) if self.resume else None
+
+    @property
     def model_path(self) -> Path | None:
         """Where the model goes; None for nowhere."""
         if self.no_model:
@@ -244,7 +249,9 @@ def fit_model(rows: Rows | StreamedRows, options: FitOptions) -> CRLM:
             n_jobs=options.threads,
             progress=progress,
         )
-        kept = {"checkpoint": checkpoint_of(options.data, options.files)} if options.resume else {}
+        kept: dict[str, Any] = {}
+        if options.resume:  # kept until the labels are where they should be
+            kept = {"checkpoint": options.checkpoint, "keep_checkpoint": True}
         with rows.named_in_errors(), warnings.catch_warnings():
             # Said once, with all else that is to be doubted.
             warnings.simplefilter("ignore", WeakEvidenceWarning)
@@ -264,7 +271,7 @@ def write_outputs(
 ) -> None:
     """Write the model and the labels wherever they were asked for; all of them or none."""
     from crlm import record
-    from crlm.tables import write_together
+    from crlm.tables import steady_parts, write_together
 
     described = (
         LabelsOnly(model)
@@ -276,9 +283,14 @@ def write_outputs(
         found = source_of(rows, options.data, table_arguments(options.reading))
         record.with_source(model, found, chosen)
         jobs.insert(0, (options.model_path, record.model_job(model, options.model_path)))
-    write_together(jobs)
+    with steady_parts(options.checkpoint):
+        write_together(jobs)
     if options.labels_to_stdout:
         described.to_stdout()
+    if options.checkpoint is not None:
+        from crlm.landmarks.checkpoint import forget
+
+        forget(options.checkpoint)
 
 
 def tell(model: CRLM, rows: Rows | StreamedRows, options: FitOptions, session: Session) -> None:

@@ -54,10 +54,11 @@ class CRLM(estimator.CRLM):
         sample_weight: Any = None,
         *,
         checkpoint: str | os.PathLike[str] | None = None,
+        keep_checkpoint: bool = False,
     ) -> Self:
         """Find the clusters of `X`, a dask array or dataframe; see :meth:`crlm.CRLM.fit`."""
         if not is_collection(X):
-            super().fit(X, y, sample_weight, checkpoint=checkpoint)
+            super().fit(X, y, sample_weight, checkpoint=checkpoint, keep_checkpoint=keep_checkpoint)
             return self
         if checkpoint is not None:
             msg = "a fit on dask has no checkpoint: tasks that are lost are run again. Leave it out"

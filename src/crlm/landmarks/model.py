@@ -59,7 +59,12 @@ class LandmarkFits:
     _row_weights: Weights | None = None
 
     def _fit_landmarks(
-        self, X: Any, sample_weight: Any, checkpoint: str | os.PathLike[str] | None
+        self,
+        X: Any,
+        sample_weight: Any,
+        checkpoint: str | os.PathLike[str] | None,
+        *,
+        keep_checkpoint: bool,
     ) -> Self:
         """Fit with a random subset of rows as centres."""
         settings = self._settings()
@@ -79,6 +84,7 @@ class LandmarkFits:
             largest = adaptive_G(source.n, 1) if G == "auto" else G
             weights = checks.check_weights(sample_weight, source.n, largest)
             settings = settings._replace(weights=weights)
+        kept = self._checkpoint(checkpoint, source)
         run = LocalRunner(
             source,
             metric=metric,
@@ -86,7 +92,7 @@ class LandmarkFits:
             memory_limit=settings.memory_limit,
             weights=settings.weights,
             progress=settings.progress,
-            checkpoint=self._checkpoint(checkpoint, source),
+            checkpoint=kept,
             m=settings.m,
         )
         # BLAS gets one thread, because the tiles themselves are spread over threads.
@@ -95,6 +101,8 @@ class LandmarkFits:
         self._adopt(found, checked)
         if settings.weights is not None and not (settings.weights == 1).all():
             self._row_weights = settings.weights
+        if not keep_checkpoint:
+            kept.remove()
         return self
 
     def _settings(self) -> Settings:
