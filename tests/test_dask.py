@@ -82,6 +82,15 @@ def test_collections_of_all_kinds_give_the_fit_of_the_array(kind, landmarks):
         assert np.array_equal(model.predict(Z).compute(), EXPECTED[landmarks].labels_)
 
 
+@pytest.mark.parametrize("kind", list(collections()))
+def test_better_centres_are_those_of_the_array(kind):
+    expected = crlm.CRLM(**parameters(300), refine=True).fit(X)
+    assert not np.array_equal(expected.center_indices_, EXPECTED[300].center_indices_)
+    with dask.config.set(scheduler="synchronous"):
+        model = CRLM(**parameters(300), refine=True).fit(collections()[kind])
+        assert_as_in_memory(model, expected)
+
+
 def test_one_worker_and_two_give_the_same(cluster):
     Z = da.from_array(X, chunks=(217, 10))
     for landmarks in (None, 300):

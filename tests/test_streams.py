@@ -169,17 +169,20 @@ def test_killed_at_random_moments_and_resumed_the_labels_are_the_same(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["done.npy"]
 
 
-@pytest.mark.parametrize("stop_at", [3, 30, 60, 80, 110, 149])
+@pytest.mark.parametrize("stop_at", [3, 30, 60, 80, 110, 149, 170, 220, 280])
 def test_stopped_in_any_pass_a_fit_goes_on_where_it_was(tmp_path, monkeypatch, stop_at):
+    refine = stop_at > 3 * 50
     monkeypatch.setattr(checkpoints, "EVERY_SECONDS", 0.0)
     monkeypatch.setattr(CountedSource, "mark", lambda self: "the same")
     with pytest.raises(KeyboardInterrupt):
-        model().fit(CountedSource(stop_at), checkpoint=tmp_path / "state")
+        model(refine=refine).fit(CountedSource(stop_at), checkpoint=tmp_path / "state")
     assert (tmp_path / "state").exists()
     rest = CountedSource()
-    found = model().fit(rest, checkpoint=tmp_path / "state")
-    assert_same(found, model().fit(X))
-    assert rest.n_read == 3 * 50 - (stop_at - 1)  # nothing that was done is read again
+    found = model(refine=refine).fit(rest, checkpoint=tmp_path / "state")
+    assert_same(found, model(refine=refine).fit(X))
+    assert rest.n_read == (6 if refine else 3) * 50 - (
+        stop_at - 1
+    )  # nothing that was done is read again
     assert not list(tmp_path.iterdir())
 
 
@@ -215,7 +218,8 @@ def test_little_memory_is_resumed_too(tmp_path, monkeypatch):
 def test_killed_while_it_writes_a_command_goes_on_and_clears_up(tmp_path, run, monkeypatch):
     monkeypatch.chdir(tmp_path)
     np.save("X.npy", X)
-    line = ["fit", "X.npy", "--landmarks", 400, "-s", 2.5, "--resume", "-q", "-o", "labels.csv"]
+    line = ["fit", "X.npy", "--landmarks", 400, "--refine", "-s", 2.5, "--resume", "-q"]
+    line += ["-o", "labels.csv"]
     code = (
         "import os, crlm.tables as t, crlm.cli\n"
         "together = t.write_together\n"

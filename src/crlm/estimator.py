@@ -78,6 +78,10 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
         three passes, so that they may be a memory-mapped file, a source (:func:`crlm.stream`), or
         a function that returns blocks of rows. "auto" draws so many that a cluster of at least
         `min_weight` is missed with a chance of at most `delta`.
+    refine : bool, default=False
+        With landmarks, look for better centres once the clusters are found: the rows nearest to
+        their means are tried too, in three more passes of little work. Of use when `sigma_max` is
+        so small that a ball cuts into its cluster.
     min_weight : float, default=0.001
         Share of all rows in the smallest cluster that "auto" must not miss.
     delta : float, default=0.01
@@ -188,6 +192,7 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
         G: float | Literal["auto"] = G_PAPER,
         metric: Literal["euclidean", "cosine"] = "euclidean",
         n_landmarks: int | Literal["auto"] | None = None,
+        refine: bool = False,
         min_weight: float = 0.001,
         delta: float = 0.01,
         memory_limit: int | str = "auto",
@@ -202,6 +207,7 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
         self.G = G
         self.metric = metric
         self.n_landmarks = n_landmarks
+        self.refine = refine
         self.min_weight = min_weight
         self.delta = delta
         self.memory_limit = memory_limit

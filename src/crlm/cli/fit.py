@@ -87,6 +87,7 @@ class FitOptions:
     reading: dict[str, Any]
     landmarks: int | Literal["auto"] | None
     min_weight: float
+    refine: bool
     resume: bool
     memory: str
     threads: int | None
@@ -244,6 +245,7 @@ def fit_model(rows: Rows | StreamedRows, options: FitOptions) -> CRLM:
             metric=options.metric,
             n_landmarks=options.landmarks,
             min_weight=options.min_weight,
+            refine=options.refine,
             random_state=options.reading["seed"],
             memory_limit=options.memory,
             n_jobs=options.threads,

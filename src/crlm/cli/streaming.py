@@ -55,7 +55,13 @@ def landmark_options(command: Command) -> Command:
         help="Keep what is done in a file beside the output, and go on from it if there is one. "
         "It is removed at the end. Needs --landmarks.",
     )
-    return landmarks(least(resume(command)))
+    refine = click.option(
+        "--refine",
+        is_flag=True,
+        help="With --landmarks, try the rows nearest to the means of the clusters as centres too: "
+        "three more passes of little work.",
+    )
+    return landmarks(refine(least(resume(command))))
 
 
 @dataclass

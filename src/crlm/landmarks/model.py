@@ -44,6 +44,7 @@ class LandmarkFits:
     G: Any
     metric: Any
     n_landmarks: Any
+    refine: Any
     min_weight: Any
     delta: Any
     memory_limit: Any
@@ -94,6 +95,7 @@ class LandmarkFits:
             progress=settings.progress,
             checkpoint=kept,
             m=settings.m,
+            refine=settings.refine,
         )
         # BLAS gets one thread, because the tiles themselves are spread over threads.
         with threadpool_limits(limits=1, user_api="blas"):
@@ -126,6 +128,7 @@ class LandmarkFits:
             memory_limit=checks.check_memory_limit(self.memory_limit),
             n_jobs=checks.check_n_jobs(self.n_jobs),
             progress=checks.check_progress(self.progress),
+            refine=checks.check_flag("refine", self.refine),
         )
 
     def _checkpoint(self, path: str | os.PathLike[str] | None, source: Source) -> Checkpoint:

@@ -14,6 +14,7 @@ from crlm.errors import InputError
 from crlm.landmarks.checkpoint import ALL, Checkpoint
 from crlm.landmarks.groups import Gatherer, Groups, count_rows, group_rows
 from crlm.landmarks.keys import likely_bar
+from crlm.landmarks.refine import Nearest, merge_nearest, nearest_rows
 from crlm.landmarks.sieve import Sieve
 from crlm.landmarks.source import Block, Source
 from crlm.landmarks.survey import Survey, merge_surveys, survey
@@ -47,6 +48,10 @@ class Runner(Protocol):
         """Labels by the balls of the sieve, and sums over the members."""
         ...
 
+    def nearest(self, sieve: Sieve, means: NDArray[np.float64]) -> Nearest:
+        """Of the members of each ball the one nearest to its mean."""
+        ...
+
 
 class Tile(NamedTuple):
     """Rows that a thread takes at a time."""
@@ -70,6 +75,7 @@ class LocalRunner:
         progress: Progress | None = None,
         checkpoint: Checkpoint | None = None,
         m: int = 1,
+        refine: bool = False,
     ) -> None:
         self._source, self._metric, self._n_jobs = source, metric, n_jobs
         self._limit, self._weights, self._progress = memory_limit, weights, progress
@@ -78,7 +84,9 @@ class LocalRunner:
         self._n = source.n
         # What a row costs in each pass, to foretell how long the rest will take.
         self._cost = {"survey": 1.0, "groups": 2.0 + m / 200.0, "tally": 2.0}
-        self._spent = 0.0
+        if refine:
+            self._cost |= {"nearest": 2.0, "groups again": 2.0, "tally again": 2.0}
+        self._spent, self._again = 0.0, False
         self._checkpoint.load()
 
     def survey(self, seed: int, size: int) -> Survey:
@@ -120,11 +128,12 @@ class LocalRunner:
         """Rows near the landmarks of the sieve, in groups."""
         gatherer = Gatherer(self._limit)
         phase = _phase("groups", sieve)
+        step = self._step("groups")
         done, known = self._checkpoint.at(phase)
         if done:
             earlier = Groups(**known)._replace(sq_radius=float(known["sq_radius"]))
             if done == ALL:
-                self._spent += self._cost["groups"] * self._survey.n
+                self._pass_over(step)
                 return earlier
             gatherer.add(earlier)
 
@@ -134,13 +143,13 @@ class LocalRunner:
             weights = None if self._weights is None else self._weights[start : start + len(X)]
             return group_rows(X, start, sieve, middle, weights, marked=marked)
 
-        for block, found in self._blocks("groups", work, done):
+        for block, found in self._blocks(step, work, done):
             for part in found:
                 gatherer.add(part)
             if self._checkpoint.is_due():
                 self._checkpoint.save(phase, _end(block), gatherer.finish()._asdict())
         groups = gatherer.finish()
-        self._spent += self._cost["groups"] * self._survey.n
+        self._pass_over(step)
         self._checkpoint.save(phase, ALL, groups._asdict())
         return groups
 
@@ -167,12 +176,14 @@ class LocalRunner:
         labels = np.empty(self._survey.n, dtype=np.int64)
         total = Tally.empty(*sieve.landmarks.shape)
         phase, small = _phase("tally", sieve), np.min_scalar_type(-1 - len(sieve.rows))
+        step = self._step("tally")
         done, known = self._checkpoint.at(phase)
         if done:
             labels[: len(known["labels"])] = known["labels"]
             total = Tally(*(known[name] for name in Tally._fields))
             total = total._replace(background=int(total.background))
             if done == ALL:
+                self._pass_over(step)
                 return labels, total
 
         def work(tile: Tile) -> Tally:
@@ -186,12 +197,44 @@ class LocalRunner:
             so_far = labels[: None if end == ALL else end].astype(small)
             self._checkpoint.save(phase, end, {**total._asdict(), "labels": so_far})
 
-        for block, found in self._blocks("tally", work, done):
+        for block, found in self._blocks(step, work, done):
             total = merge_tallies([total, *found])
             if self._checkpoint.is_due():
                 save(_end(block))
         save(ALL)
+        self._pass_over(step)
         return labels, total
+
+    def nearest(self, sieve: Sieve, means: NDArray[np.float64]) -> Nearest:
+        """Of the members of each ball the one nearest to its mean."""
+        phase = _phase("nearest", sieve)
+        done, known = self._checkpoint.at(phase)
+        best = Nearest(**known) if done else None
+
+        def work(tile: Tile) -> Nearest:
+            X, start = self._points(tile), tile.block.start + tile.start
+            weights = None if self._weights is None else self._weights[start : start + len(X)]
+            return nearest_rows(X, start, sieve, means, weights)
+
+        if done != ALL:
+            for block, found in self._blocks("nearest", work, done):
+                if found:
+                    best = merge_nearest(found if best is None else [best, *found])
+                    if self._checkpoint.is_due():
+                        self._checkpoint.save(phase, _end(block), best._asdict())
+            assert best is not None
+            self._checkpoint.save(phase, ALL, best._asdict())
+        assert best is not None
+        self._pass_over("nearest")
+        self._again = True
+        return best
+
+    def _step(self, name: str) -> str:
+        return f"{name} again" if self._again else name
+
+    def _pass_over(self, step: str) -> None:
+        """Count a pass as done."""
+        self._spent += self._cost[step] * self._survey.n
 
     def _blocks(
         self, phase: str, work: Callable[[Tile], T], start: int

@@ -248,11 +248,15 @@ def _restore_landmarks(model: CRLM, record: dict[str, Any], arrays: Arrays) -> N
     if not isinstance(seal, str) or not re.fullmatch(r"[0-9a-f]{16}", seal):
         raise DamagedError("it does not say which rows it was fitted to")
     within = len(rows) and rows[0] >= 0 and rows[-1] < len(model.labels_)
-    if not within or (np.diff(rows) <= 0).any() or not np.isin(model.center_indices_, rows).all():
+    if not within or (np.diff(rows) <= 0).any() or not _are_centers(model, rows):
         raise DamagedError("its landmarks are none")
     model.landmark_indices_, model._seal = rows, int(seal, 16)
     if "landmarks.weights" in arrays:
         model._row_weights = arrays["landmarks.weights"]
+
+
+def _are_centers(model: CRLM, rows: Any) -> bool:
+    return bool(model.refine or np.isin(model.center_indices_, rows).all())
 
 
 def _restore_tally(model: CRLM, arrays: Arrays) -> None:

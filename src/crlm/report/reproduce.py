@@ -32,6 +32,7 @@ _FLAGS = {
     "metric": "--metric",
     "n_landmarks": "--landmarks",
     "min_weight": "--min-weight",
+    "refine": "--refine",
 }
 _LIBRARIES = ("numpy", "scipy", "scikit-learn")
 
@@ -70,7 +71,7 @@ def command(model: CRLM) -> str:
     words = ["crlm", "fit", name, "--sigma-max", PLACE]
     if chosen is None:
         for key, value in _changed(model).items():
-            words += [_FLAGS[key], "none" if value is None else str(value)]
+            words += _flag(_FLAGS[key].removeprefix("--"), value)
     else:
         values = chosen.get("values", {})
         for key in chosen.get("origins", {}):
