@@ -413,6 +413,25 @@ def test_a_model_with_landmarks_serves_every_command(tmp_path, run, monkeypatch,
     assert f"{name} was changed since the model was fitted: some of 2,500 rows differ" in err
 
 
+def test_a_folder_of_parquet_files_serves_every_command(tmp_path, run, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rows").mkdir()
+    for i, part in enumerate(np.array_split(X, 3)):
+        pd.DataFrame(part, columns=NAMES).assign(name="row").to_parquet(f"rows/{i}.parquet")
+    for more in ([], ["--landmarks", 400]):
+        assert run("fit", "rows", "--columns", ",".join(NAMES), "-s", 2.5, *more)[0] == 0
+        assert run("predict", "rows.crlm.npz", "rows", "-o", "p.npy", "--force")[0] == 0
+        assert np.array_equal(np.load("p.npy"), CRLM.load("rows.crlm.npz").labels_)
+        assert "Checked again on rows" in run("check", "rows.crlm.npz")[1]
+        assert run("report", "rows.crlm.npz", "-o", "r.html", "--force")[0] == 0
+    for path in (tmp_path / "rows").iterdir():
+        pd.read_parquet(path).drop(columns="name").to_parquet(path)
+    pd.DataFrame(X[:, :3], columns=NAMES[:3]).to_parquet("rows/3.parquet")
+    code, _, err = run("fit", "rows", "-s", 2.5, "--no-model")
+    assert code == 3
+    assert "3.parquet has other columns than 0.parquet" in err
+
+
 def test_crlm_fit_says_that_no_landmark_lies_in_a_cluster(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     np.save("X.npy", X)

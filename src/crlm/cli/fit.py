@@ -189,8 +189,8 @@ class FitOptions:
 def fit(ctx: click.Context, /, **flags: Any) -> int:
     """Find the clusters of DATA.
 
-    DATA is a .npy, .npz, .csv, .tsv, .parquet, .arrow, .feather or .h5 file, a folder of images,
-    or - for csv on the standard input.
+    DATA is a .npy, .npz, .csv, .tsv, .parquet, .arrow, .feather or .h5 file, a folder of images
+    or of .parquet files, or - for csv on the standard input.
 
     Each row is a point. Rows in no cluster are background, label -1; usually that is most of
     them. Equal data give equal labels: there is no random start.

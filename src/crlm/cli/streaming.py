@@ -114,9 +114,11 @@ def open_blocks(data: Path, reading: Mapping[str, Any]) -> StreamedRows | None:
     """The file in blocks; None if its format, or what is asked of its rows, needs it whole."""
     wishes = {name for name, value in reading.items() if value and name not in ("columns", "seed")}
     columns = reading["columns"]
+    from crlm.tables import holds_parquet
+
     suffix = data.suffix.lower()
     is_file = suffix in IN_BLOCKS and data.is_file()
-    is_folder = data.is_dir() and any(data.rglob("*.parquet"))
+    is_folder = data.is_dir() and holds_parquet(data)
     if wishes or not (is_file or is_folder) or (suffix == ".npy" and columns is not None):
         return None
     from crlm import stream
