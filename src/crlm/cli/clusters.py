@@ -151,8 +151,10 @@ def alternatives(ways: list[str]) -> str:
     """Things to try, in a row.
 
     >>> alternatives(["this", "that"]), alternatives(["a", "b", "c"])
-    ('this, or that', 'a, b, or c')
+    ('this or that', 'a, b, or c')
     """
+    if len(ways) == 2:
+        return " or ".join(ways)
     return ", ".join([*ways[:-1], f"or {ways[-1]}"])
 
 
