@@ -3,7 +3,8 @@
     python experiments/landmarks.py           # some minutes
     python experiments/landmarks.py --full    # more draws of the background
 
-*Draws*: share of 200 seeded draws of "auto" landmarks that miss a cluster, beside delta. *Null*:
+*Draws*: share of 200 seeded draws of "auto" landmarks that miss a cluster, beside delta. *Centres*:
+F of the exact fit, with landmarks, and with `refine`, for balls that cut into clusters. *Null*:
 share of backgrounds in which a cluster is found, beside alpha. *Cost*: bytes that the passes of a
 fit on Dask send, measured on partitions, and the same for a billion rows by `cost`.
 """
@@ -33,6 +34,7 @@ def main():
     parser.add_argument("--full", action="store_true")
     options = parser.parse_args()
     draws()
+    centers()
     null(200 if options.full else 40)
     measured()
     billion()
@@ -75,6 +77,40 @@ def clusters(n, k, size, d=10, seed=0):
     tight = [center + rng.normal(size=(size, d)) for center in rng.uniform(-300, 300, (k, d))]
     X = np.vstack([rng.uniform(-300, 300, (n - k * size, d)), *tight])
     return X, np.repeat(np.arange(-1, k), [n - k * size, *[size] * k])
+
+
+def centers(n_runs=12):
+    """F when the radius cuts into the clusters, where it matters which row is the centre."""
+    print(f"centres: 4 clusters of 60 rows in 2,000, mean F over {n_runs} data sets")
+    for d in (2, 5, 20):
+        for sigma_max in (0.75, 1.0, 1.5, 2.1):
+            F = np.array([centers_of(d, sigma_max, seed) for seed in range(n_runs)])
+            exact, plain, better = F.mean(axis=0)
+            print(
+                f"  d {d:<3} sigma_max {sigma_max:<5} exact {exact:.3f}  landmarks {plain:.3f}  "
+                f"refine {better:.3f}",
+                flush=True,
+            )
+
+
+def centers_of(d, sigma_max, seed):
+    """F of the exact fit, with landmarks, and with better centres."""
+    rng = np.random.default_rng(seed)
+    means = np.zeros((4, d))
+    means[:, 0] = 100.0 * np.arange(1, 5)
+    X = np.vstack([500.0 * uniform_ball(2000, d, rng), *(rng.normal(m, 1, (60, d)) for m in means)])
+    y = np.repeat([-1, 0, 1, 2, 3], [2000, 60, 60, 60, 60])
+    same = {"max_clusters": 4, "alpha": None, "n_jobs": 1, "random_state": seed}
+    few = {"n_landmarks": "auto", "min_weight": 60 / len(X)}
+    fits = [CRLM(sigma_max, **same, **more) for more in ({}, few, {**few, "refine": True})]
+    return [scores.f_measure(y, model.fit(X).labels_) for model in fits]
+
+
+def uniform_ball(n, d, rng):
+    """Points uniform in a ball of radius sqrt(d)."""
+    points = rng.normal(size=(n, d))
+    points /= np.linalg.norm(points, axis=1, keepdims=True)
+    return points * np.sqrt(d) * rng.uniform(size=(n, 1)) ** (1 / d)
 
 
 def null(n_runs):

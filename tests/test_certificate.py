@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crlm import CRLM, GMMUB, theory
-from crlm.certificate import Certificate, certify, row_marks
+from crlm.certificate import Certificate, certify
 from crlm.errors import InputError
 from crlm.greedy import find_clusters
+from crlm.identity import row_marks
 from crlm.model_draw import uniform_ball
 from crlm.search import neighbourhood
 from crlm.uniformity import background_sample, uniform_ball_p_value

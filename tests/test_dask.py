@@ -82,6 +82,15 @@ def test_collections_of_all_kinds_give_the_fit_of_the_array(kind, landmarks):
         assert np.array_equal(model.predict(Z).compute(), EXPECTED[landmarks].labels_)
 
 
+@pytest.mark.parametrize("kind", list(collections()))
+def test_better_centres_are_those_of_the_array(kind):
+    expected = crlm.CRLM(**parameters(300), refine=True).fit(X)
+    assert not np.array_equal(expected.center_indices_, EXPECTED[300].center_indices_)
+    with dask.config.set(scheduler="synchronous"):
+        model = CRLM(**parameters(300), refine=True).fit(collections()[kind])
+        assert_as_in_memory(model, expected)
+
+
 def test_one_worker_and_two_give_the_same(cluster):
     Z = da.from_array(X, chunks=(217, 10))
     for landmarks in (None, 300):
@@ -164,3 +173,15 @@ def test_the_test_for_clusters_is_the_same(cluster):
     assert np.array_equal(model.predict(X), whole.labels_)
     assert_local = CRLM(n_landmarks=300).fit(X)
     assert np.array_equal(assert_local.labels_, whole.labels_)
+
+
+@pytest.mark.parametrize("kind", ["unknown chunks", "dataframe"])
+def test_a_model_is_saved_as_if_it_had_been_fitted_in_memory(kind, tmp_path):
+    Z = collections()[kind]
+    with dask.config.set(scheduler="synchronous"):
+        CRLM(**parameters(300)).fit(Z).save(tmp_path / "a.crlm.npz")
+        page = CRLM(**parameters(300)).fit(Z).report(tmp_path / "a.html", X)
+    EXPECTED[300].save(tmp_path / "b.crlm.npz")
+    assert (tmp_path / "a.crlm.npz").read_bytes() == (tmp_path / "b.crlm.npz").read_bytes()
+    assert "No certificate: 300 of 900 rows" in page.read_text(encoding="utf-8")
+    assert np.array_equal(CRLM.load(tmp_path / "a.crlm.npz").predict(X), EXPECTED[300].labels_)

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crlm import CRLM, GMMUB, CertificateDisplay, scores, theory
-from crlm.errors import ParameterError
+from crlm.errors import InputError, ParameterError
 from crlm.landmarks.groups import group_rows, merge_groups
-from crlm.landmarks.keys import keys, likely_bar, row_marks
+from crlm.landmarks.keys import copy_marks, keys, likely_bar
 from crlm.landmarks.sieve import make_sieve
 from crlm.landmarks.source import ArraySource, IterableSource
 from crlm.landmarks.survey import make_pool, survey
@@ -128,11 +128,11 @@ def test_copies_of_a_row_are_no_cluster():
 # Laws
 
 
-@given(data_sets(max_n=60), st.integers(1, 40), st.integers(1, 30))
-@settings(max_examples=40)
-def test_blocks_and_threads_change_no_bit(case, m, rows):
+@given(data_sets(max_n=60), st.integers(1, 40), st.integers(1, 30), st.booleans())
+@settings(max_examples=60)
+def test_blocks_and_threads_change_no_bit(case, m, rows, refine):
     X, sigma_max, G = case
-    parameters = {"G": G, "alpha": None, "n_landmarks": m, "random_state": 3}
+    parameters = {"G": G, "alpha": None, "n_landmarks": m, "random_state": 3, "refine": refine}
     whole = CRLM(sigma_max, n_jobs=1, **parameters).fit(X)
     blocks = CRLM(sigma_max, n_jobs=2, **parameters).fit(
         lambda: (X[at : at + rows] for at in range(0, len(X), rows))
@@ -140,11 +140,11 @@ def test_blocks_and_threads_change_no_bit(case, m, rows):
     assert same_fit(whole, blocks)
 
 
-@given(data_sets(max_n=40))
-@settings(max_examples=40)
-def test_predict_on_the_training_data_gives_the_labels(case):
+@given(data_sets(max_n=40), st.booleans())
+@settings(max_examples=60)
+def test_predict_on_the_training_data_gives_the_labels(case, refine):
     X, sigma_max, G = case
-    model = CRLM(sigma_max, G=G, alpha=None, n_landmarks=10).fit(X)
+    model = CRLM(sigma_max, G=G, alpha=None, n_landmarks=10, refine=refine).fit(X)
     assert np.array_equal(model.predict(X), model.labels_)
     assert np.array_equal(model.predict(iter(np.array_split(X, 3))), model.labels_)
 
@@ -191,9 +191,9 @@ def test_the_draw_is_even():
 
 def test_marks_of_rows_tell_lattice_points_apart():
     grid = np.stack(np.meshgrid(*[np.arange(-8.0, 8.0)] * 3), axis=-1).reshape(-1, 3)
-    assert len(np.unique(row_marks(grid))) == len(grid)
-    assert np.array_equal(row_marks(grid), row_marks(grid.astype(np.float32)))
-    assert row_marks(np.array([[0.0]]))[0] == row_marks(np.array([[-0.0]]))[0]
+    assert len(np.unique(copy_marks(grid))) == len(grid)
+    assert np.array_equal(copy_marks(grid), copy_marks(grid.astype(np.float32)))
+    assert copy_marks(np.array([[0.0]]))[0] == copy_marks(np.array([[-0.0]]))[0]
 
 
 def by_landmarks(groups):
@@ -329,13 +329,144 @@ def test_what_is_in_a_model_goes_on_working():
     assert model.predict_proba(X[:5]).shape == (5, 4)
 
 
-def test_what_needs_a_certificate_says_that_landmarks_make_none(tmp_path):
+def test_the_figure_of_a_certificate_says_that_landmarks_make_none():
+    with pytest.raises(ParameterError, match="landmarks, which makes no certificate"):
+        CertificateDisplay.from_estimator(fitted(X, n_landmarks=400))
+
+
+# Better centres
+
+
+@given(data_sets(max_n=40))
+@settings(max_examples=40)
+def test_with_every_row_a_landmark_there_is_no_better_centre(case):
+    X, sigma_max, G = case
+    plain = CRLM(sigma_max, G=G, alpha=None, n_landmarks=len(X)).fit(X)
+    assert same_fit(CRLM(sigma_max, G=G, alpha=None, n_landmarks=len(X), refine=True).fit(X), plain)
+
+
+@given(small_lattices(), st.integers(1, 10), st.integers(0, 5))
+def test_better_centres_are_algorithm_2_among_the_rows_nearest_to_the_means(case, m, seed):
+    X, sigma_max, G = case
+    parameters = {"G": G, "alpha": None, "n_landmarks": m, "random_state": seed}
+    first = CRLM(sigma_max, **parameters).fit(X)
+    model = CRLM(sigma_max, refine=True, **parameters).fit(X)
+    nearest = set()
+    for j, mean in enumerate(first.cluster_centers_):
+        members = np.flatnonzero(first.labels_ == j)
+        nearest.add(int(members[np.square(X[members] - mean).sum(axis=1).argmin()]))
+    tried = nearest | set(first.center_indices_.tolist())
+    assert set(model.center_indices_.tolist()) <= tried
+    if first.n_clusters_:
+        assert model.losses_[0] <= first.losses_[0]
+
+
+def test_where_c1_and_c2_hold_better_centres_are_the_exact_ones():
+    exact = fitted(X)
+    plain, model = fitted(X, n_landmarks=300), fitted(X, n_landmarks=300, refine=True)
+    assert not np.array_equal(plain.center_indices_, exact.center_indices_)
+    for name in ("labels_", "center_indices_", "losses_", "ball_centers_"):
+        assert np.array_equal(getattr(model, name), getattr(exact, name)), name
+    assert (model.p_values_ <= 0.01).all()
+
+
+def test_better_centres_find_the_members_that_a_small_radius_cuts_off():
+    rng = np.random.default_rng(0)
+    cloud = np.vstack([rng.uniform(-300, 300, (2000, 3)), rng.normal(0, 1, (60, 3))])
+    truth = np.repeat([-1, 0], [2000, 60])
+    parameters = {"max_clusters": 1, "n_landmarks": 400}
+    exact = scores.f_measure(truth, fitted(cloud, 0.75, max_clusters=1).labels_)
+    plain = [fitted(cloud, 0.75, random_state=s, **parameters).labels_ for s in range(5)]
+    better = [
+        fitted(cloud, 0.75, random_state=s, refine=True, **parameters).labels_ for s in range(5)
+    ]
+    F = [np.mean([scores.f_measure(truth, y) for y in found]) for found in (plain, better)]
+    assert F[0] < F[1] - 0.01 < exact
+
+
+def test_a_row_without_weight_is_no_better_centre():
+    w = np.ones(len(X), dtype=int)
+    model = fitted(X, n_landmarks=300, refine=True)
+    w[model.center_indices_] = 0
+    again = CRLM(5.0, n_landmarks=300, refine=True).fit(X, sample_weight=w)
+    assert not set(again.center_indices_) & set(model.center_indices_)
+    assert same_partition(again.labels_, model.labels_)
+
+
+def test_a_model_with_better_centres_is_saved(tmp_path):
+    model = fitted(X, n_landmarks=300, refine=True)
+    model.save(tmp_path / "a.crlm.npz")
+    assert same_fit(CRLM.load(tmp_path / "a.crlm.npz"), model)
+    with pytest.raises(ParameterError, match="refine must be True or False, got 'yes'"):
+        fitted(X, n_landmarks=300, refine="yes")
+
+
+def test_the_bar_moves_through_the_passes_for_better_centres():
+    done = []
+    fitted(X, n_landmarks=300, refine=True, progress=lambda at, total: done.append(at / total))
+    assert all(a <= b for a, b in pairwise(done))
+    assert done[-1] == 1.0
+
+
+# On disk and in words
+
+
+def same_sums(a, b):
+    return all(np.array_equal(x, y) for x, y in zip(a._tally, b._tally, strict=True))
+
+
+def test_a_saved_model_goes_on_as_if_it_had_not_been(tmp_path):
     model = fitted(X, n_landmarks=400)
-    for use in (
-        lambda: model.save(tmp_path / "x.crlm.npz"),
-        lambda: model.report(tmp_path / "x.html", X),
-        lambda: CertificateDisplay.from_estimator(model),
-    ):
-        with pytest.raises(ParameterError, match="landmarks, which makes no certificate"):
-            use()
-    assert not list(tmp_path.iterdir())
+    model.save(tmp_path / "a.crlm.npz")
+    again = CRLM.load(tmp_path / "a.crlm.npz")
+    assert same_fit(again, model)
+    assert again.certificate_ is again.n_duplicates_ is None
+    assert np.array_equal(again.predict(X), model.labels_)
+    model.update(X[:500] + 0.1)
+    again.update(X[:500] + 0.1)
+    assert same_sums(again, model)
+    assert np.array_equal(again.sigmas_, model.sigmas_)
+    again.save(tmp_path / "b.crlm.npz")  # sizes are now more than the labels count
+    assert same_sums(CRLM.load(tmp_path / "b.crlm.npz"), model)
+
+
+def test_blocks_and_threads_do_not_change_the_file(tmp_path):
+    weights = np.arange(len(X)) % 3
+    for name, data, jobs in (("a", X, 1), ("b", ArraySource(X, 130), 2)):
+        model = CRLM(5.0, n_landmarks=400, n_jobs=jobs).fit(data, sample_weight=weights)
+        model.n_jobs = None
+        model.save(tmp_path / f"{name}.crlm.npz")
+    contents = {path.read_bytes() for path in tmp_path.iterdir()}
+    assert len(contents) == 1
+    assert np.array_equal(CRLM.load(tmp_path / "a.crlm.npz")._sample_weight, weights)
+
+
+def test_rows_that_are_not_those_of_the_fit_are_refused(tmp_path):
+    model = fitted(X, n_landmarks=400)
+    model.report(tmp_path / "a.html", X)
+    other = X.copy()
+    other[7, 3] += 1e-9
+    for wrong in (other, X[::-1]):
+        with pytest.raises(InputError, match="some of 1,500 rows differ"):
+            model.report(tmp_path / "b.html", wrong)
+    with pytest.raises(InputError, match="1,499 x 20"):
+        model.report(tmp_path / "b.html", X[1:])
+
+
+def test_a_report_says_why_there_is_no_certificate(tmp_path):
+    text = fitted(X, n_landmarks=400).report(tmp_path / "a.html", X).read_text()
+    assert "No certificate: 400 of 1,500 rows, drawn at random, were tried as centres" in text
+    assert "A cluster with 1.1 % of the rows or more has one of them" in text
+    assert "the model has landmarks, and a fit at another bandwidth reads all rows again" in text
+    assert "--landmarks 400" in text
+    assert "Each bar is a margin" not in text
+    every = fitted(X, n_landmarks=1500).report(tmp_path / "b.html", X).read_text()
+    assert "a fit with landmarks makes none, though every row was one" in every
+    nothing = fitted(X, n_landmarks=1).report(tmp_path / "c.html", X).read_text()
+    assert "Only 1 row could be centres: a cluster without a landmark is not seen" in nothing
+
+
+def test_a_share_that_has_a_candidate_is_the_plan_turned_round():
+    for weight in (0.2, 0.01, 0.0003):
+        m = theory.plan_candidates(weight, 0.05, k=1)
+        assert theory.candidate_weight(m, 0.05) <= weight < theory.candidate_weight(m - 1, 0.05)

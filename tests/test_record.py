@@ -47,7 +47,16 @@ def models(toy):
         "nothing": nothing,
         "one row": CRLM(1.0, alpha=None).fit(X[:1]),
         "copies": CRLM(5.0, alpha=None).fit(np.repeat(X[:3], 4, axis=0)),
+        "over a hundred": CRLM(0.1, alpha=None).fit(np.repeat(X[:120], 2, axis=0)),
+        "landmarks": CRLM(n_landmarks=200).fit(X),
+        "landmarks and weights": CRLM(5.0, n_landmarks=300, alpha=None).fit(X, sample_weight=w),
+        "updated": updated(CRLM(5.0).fit(X), X[:50]),
     }
+
+
+def updated(model, X):
+    model.update(X)
+    return model
 
 
 def same(a, b):

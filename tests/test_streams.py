@@ -1,8 +1,11 @@
 """Data in blocks: the same labels from memory, files and functions, killed or not."""
 
+import json
 import multiprocessing
 import os
 import signal
+import subprocess
+import sys
 import time
 import tracemalloc
 
@@ -111,6 +114,31 @@ class SlowSource(IterableSource):
             yield block
 
 
+class CountedSource(ArraySource):
+    """Rows, and how many blocks of them were asked for."""
+
+    def __init__(self, fail_at=None):
+        super().__init__(X, 50)
+        self.n_read, self._fail_at = 0, fail_at
+
+    def blocks(self, start=0):
+        for block in super().blocks(start):
+            self.n_read += 1
+            if self.n_read == self._fail_at:
+                raise KeyboardInterrupt
+            yield block
+
+
+class Unreadable(ArraySource):
+    """Rows that nobody may ask for."""
+
+    def mark(self):
+        return ArraySource(self._X).mark()
+
+    def blocks(self, start=0):
+        raise AssertionError
+
+
 def fit_slowly(folder):
     checkpoints.EVERY_SECONDS = 0.0
     found = model(n_jobs=1).fit(SlowSource(0.004), checkpoint=folder / "state")
@@ -141,24 +169,73 @@ def test_killed_at_random_moments_and_resumed_the_labels_are_the_same(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["done.npy"]
 
 
-@pytest.mark.parametrize("stop_at", [3, 30, 60, 80, 110])
+@pytest.mark.parametrize("stop_at", [3, 30, 60, 80, 110, 149, 170, 220, 280])
 def test_stopped_in_any_pass_a_fit_goes_on_where_it_was(tmp_path, monkeypatch, stop_at):
+    refine = stop_at > 3 * 50
     monkeypatch.setattr(checkpoints, "EVERY_SECONDS", 0.0)
-    read = []
-
-    def blocks(fail):
-        for at in range(0, len(X), 50):
-            read.append(at)
-            if fail and len(read) == stop_at:
-                raise KeyboardInterrupt
-            yield X[at : at + 50]
-
+    monkeypatch.setattr(CountedSource, "mark", lambda self: "the same")
     with pytest.raises(KeyboardInterrupt):
-        model().fit(IterableSource(lambda: blocks(True)), checkpoint=tmp_path / "state")
+        model(refine=refine).fit(CountedSource(stop_at), checkpoint=tmp_path / "state")
     assert (tmp_path / "state").exists()
-    found = model().fit(IterableSource(lambda: blocks(False)), checkpoint=tmp_path / "state")
-    assert_same(found, model().fit(X))
+    rest = CountedSource()
+    found = model(refine=refine).fit(rest, checkpoint=tmp_path / "state")
+    assert_same(found, model(refine=refine).fit(X))
+    assert rest.n_read == (6 if refine else 3) * 50 - (
+        stop_at - 1
+    )  # nothing that was done is read again
     assert not list(tmp_path.iterdir())
+
+
+def test_a_checkpoint_that_is_kept_holds_the_whole_fit(tmp_path):
+    path = tmp_path / "state"
+    first = model().fit(ArraySource(X, 100), checkpoint=path, keep_checkpoint=True)
+    assert_same(model().fit(Unreadable(X, 100), checkpoint=path), first)
+    assert not path.exists()
+
+
+def test_little_memory_is_resumed_too(tmp_path, monkeypatch):
+    monkeypatch.setattr(checkpoints, "EVERY_SECONDS", 0.0)
+    rng = np.random.default_rng(0)
+    cloud = np.vstack([rng.uniform(-30, 30, (2300, 3)), rng.normal(0, 0.1, (200, 3))])
+    expected = CRLM(1.5, n_landmarks=600).fit(cloud)
+    for stop_at in (70, 100, 130, 160, 190):
+        read = []
+
+        def blocks(stop_at=stop_at, read=read):
+            for at in range(0, len(cloud), 50):
+                read.append(at)
+                if len(read) == stop_at:
+                    raise KeyboardInterrupt
+                yield cloud[at : at + 50]
+
+        fit = CRLM(1.5, n_landmarks=600, memory_limit=120_000)
+        with pytest.raises(KeyboardInterrupt):
+            fit.fit(IterableSource(blocks), checkpoint=tmp_path / "state")
+        assert_same(fit.fit(IterableSource(blocks), checkpoint=tmp_path / "state"), expected)
+        assert not list(tmp_path.iterdir())
+
+
+def test_killed_while_it_writes_a_command_goes_on_and_clears_up(tmp_path, run, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    np.save("X.npy", X)
+    line = ["fit", "X.npy", "--landmarks", 400, "--refine", "-s", 2.5, "--resume", "-q"]
+    line += ["-o", "labels.csv"]
+    code = (
+        "import os, crlm.tables as t, crlm.cli\n"
+        "together = t.write_together\n"
+        "def half(jobs):\n"
+        "    def die(file): file.write(b'half'); os.kill(os.getpid(), 9)\n"
+        "    together([(path, die) for path, _ in jobs])\n"
+        f"t.write_together = half\ncrlm.cli.main({[str(word) for word in line]!r})"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=False)
+    assert done.returncode == -signal.SIGKILL
+    names = {path.name for path in tmp_path.iterdir()}
+    assert {"X.npy", "labels.csv.resume"} < names
+    assert len(names) == 3  # one that is half written
+    monkeypatch.setattr(FileSource, "blocks", None)  # nothing is read again
+    assert run(*line)[0] == 0
+    assert {path.name for path in tmp_path.iterdir()} == {"X.npy", "X.crlm.npz", "labels.csv"}
 
 
 def test_a_checkpoint_of_another_fit_or_none_at_all_is_refused(tmp_path, monkeypatch):
@@ -291,19 +368,91 @@ def test_little_memory_costs_a_pass_and_changes_no_label():
 
 def test_crlm_fit_reads_files_in_blocks_and_resumes(tmp_path, capsys, monkeypatch):
     np.save(tmp_path / "X.npy", X)
-    write_parquet(tmp_path / "X.parquet", X)
+    write_parquet(tmp_path / "Y.parquet", X)
     monkeypatch.chdir(tmp_path)
     common = ["--landmarks", "400", "-s", "2.5", "-m", "10", "--alpha", "none", "--resume", "-q"]
-    for data, out in (("X.npy", "a.npy"), ("X.parquet", "b.npy")):
+    for data, out in (("X.npy", "a.npy"), ("Y.parquet", "b.npy")):
         assert main(["fit", data, *common, "-o", out]) == 0
         assert np.array_equal(np.load(out), model().fit(X).labels_)
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["X.npy", "X.parquet", "a.npy", "b.npy"]
+    written = ["X.crlm.npz", "X.npy", "Y.crlm.npz", "Y.parquet", "a.npy", "b.npy"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == written
     assert main(["fit", "X.npy", "--resume"]) == 2
     assert "--resume is for fits with --landmarks" in capsys.readouterr().err
-    assert main(["fit", "X.npy", "--landmarks", "0"]) == 2
-    assert "--landmarks must be a whole number" in capsys.readouterr().err
     np.save(tmp_path / "bad.npy", with_nan(2000))
     assert main(["fit", "bad.npy", "--landmarks", "auto"]) == 3
     assert "error: block 0 of bad.npy" in capsys.readouterr().err
     assert main(["fit", "bad.npy", *common, "--drop-invalid", "-o", "c.npy"]) == 0
     assert np.load("c.npy")[2000] == -1
+
+
+@pytest.mark.parametrize("name", ["X.npy", "X.parquet"])
+def test_a_model_with_landmarks_serves_every_command(tmp_path, run, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    np.save("X.npy", X)
+    write_parquet(tmp_path / "X.parquet", X)
+    where = ["-o", "fit.npy", "--model", "m.crlm.npz"]
+    assert run("fit", name, "--landmarks", 400, "-s", 2.5, *where)[0] == 0
+    labels = np.load("fit.npy")
+    assert run("predict", "m.crlm.npz", name, "-o", "new.npy")[0] == 0
+    assert np.array_equal(np.load("new.npy"), labels)
+    assert run("export", "m.crlm.npz", "--to", "old.csv")[0] == 0
+    assert np.array_equal(np.loadtxt("old.csv", delimiter=",", skiprows=1, usecols=1), labels)
+    assert "landmarks 400 (flag)" in run("info", "m.crlm.npz")[1]
+    assert run("report", "m.crlm.npz", "-o", "r.html")[0] == 0
+    assert "No certificate: 400 of 2,500" in (tmp_path / "r.html").read_text(encoding="utf-8")
+    code, out, _ = run("check", "m.crlm.npz")
+    assert code == 0
+    assert "No certificate: 400 of 2,500 rows" in out
+    assert f"Checked again on {name}: all is as the model says." in out
+    found = json.loads(run("check", "m.crlm.npz", "--json")[1])
+    assert (found["verified"], found["theorem_d"], found["n_landmarks"]) == (True, None, 400)
+    np.save("X.npy", X[::-1])
+    write_parquet(tmp_path / "X.parquet", X[::-1])
+    code, _, err = run("check", "m.crlm.npz")
+    assert code == 3
+    assert f"{name} was changed since the model was fitted: some of 2,500 rows differ" in err
+
+
+def test_a_folder_of_parquet_files_serves_every_command(tmp_path, run, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rows").mkdir()
+    for i, part in enumerate(np.array_split(X, 3)):
+        pd.DataFrame(part, columns=NAMES).assign(name="row").to_parquet(f"rows/{i}.parquet")
+    for more in ([], ["--landmarks", 400]):
+        assert run("fit", "rows", "--columns", ",".join(NAMES), "-s", 2.5, *more)[0] == 0
+        assert run("predict", "rows.crlm.npz", "rows", "-o", "p.npy", "--force")[0] == 0
+        assert np.array_equal(np.load("p.npy"), CRLM.load("rows.crlm.npz").labels_)
+        assert "Checked again on rows" in run("check", "rows.crlm.npz")[1]
+        assert run("report", "rows.crlm.npz", "-o", "r.html", "--force")[0] == 0
+    for path in (tmp_path / "rows").iterdir():
+        pd.read_parquet(path).drop(columns="name").to_parquet(path)
+    pd.DataFrame(X[:, :3], columns=NAMES[:3]).to_parquet("rows/3.parquet")
+    code, _, err = run("fit", "rows", "-s", 2.5, "--no-model")
+    assert code == 3
+    assert "3.parquet has other columns than 0.parquet" in err
+
+
+def test_crlm_fit_says_that_no_landmark_lies_in_a_cluster(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    np.save("X.npy", X)
+    seen = "The distances show some, but none of {} lies in one. Try more of them: {}."
+    _, _, err = run("fit", "X.npy", "--landmarks", 2)
+    assert seen.format("2 landmarks", "--landmarks auto") in err
+    assert "Next:  crlm fit X.npy --landmarks auto" in err
+    _, _, err = run("fit", "X.npy", "--landmarks", "auto", "--min-weight", "0.9")
+    assert seen.format("2 landmarks", "a smaller --min-weight") in err
+    assert "Next:  crlm fit X.npy --landmarks auto --min-weight 0.09" in err
+    _, _, err = run("fit", "X.npy", "--landmarks", 2, "-s", 2.5)
+    assert "With σ_max 2.50 around 2 landmarks nothing differs from background alone" in err
+    assert "try another --sigma-max (auto looks at all), more --landmarks, a larger" in err
+    _, _, err = run("fit", "X.npy", "--landmarks", 2, "-s", 2.5, "--alpha", "none")
+    assert "try more --landmarks, a larger --sigma-max, or a smaller --min-cluster-size." in err
+
+
+def test_crlm_fit_names_flags_where_python_names_parameters(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    np.save("X.npy", X)
+    code, _, err = run("fit", "X.npy", "--landmarks", 0)
+    assert code == 2
+    assert "--landmarks must be a whole number of at least 1, or 'auto', got 0. Leave it out" in err
+    assert "None" not in err

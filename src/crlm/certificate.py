@@ -16,6 +16,7 @@ from scipy.spatial import distance
 from crlm.checks import check_memory_limit, check_points, check_table
 from crlm.errors import InputError, ParameterError
 from crlm.evidence import cheap_conditions
+from crlm.identity import row_marks
 from crlm.labels import BACKGROUND
 from crlm.loss import sq_cutoff
 from crlm.search import Floats, Neighbourhood, Pairs, first_ball, neighbourhood
@@ -265,10 +266,10 @@ class Certificate:
 
 def certificate_of(model: CRLM, purpose: str) -> Certificate:
     """Certificate of a fitted model, which fits with landmarks do not make."""
-    found: Certificate | None = model.certificate_
+    found = model.certificate_
     if found is None:
         msg = (
-            f"the model was fitted with landmarks, which makes no certificate, and {purpose} needs "
+            f"the model was fitted with landmarks, which makes no certificate, and {purpose} shows "
             f"one. Fit with n_landmarks=None, on a sample if the data are too many."
         )
         raise ParameterError(msg)
@@ -329,22 +330,6 @@ def certify(
         D=max(radius, 1e-9 * sigma_max) / math.sqrt(X.shape[1]),
         sample=background_sample(X, part.background),
     )
-
-
-def row_marks(X: Floats) -> NDArray[np.uint64]:
-    """One number per row that changes when any entry does.
-
-    The bits of each entry times an odd number of its column, added up modulo 2**64: a change of
-    one entry cannot go unnoticed, and of several only by a rare accident.
-    """
-    rng = np.random.default_rng(0)
-    odd = rng.integers(0, 2**63, X.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(1)
-    marks = np.empty(len(X), dtype=np.uint64)
-    for part in chunks(len(X), X.shape[1]):
-        bits = (X[part].astype(np.float64, copy=False) + 0.0).view(np.uint64)  # one zero, not two
-        bits *= odd
-        marks[part] = bits.sum(axis=1, dtype=np.uint64)
-    return marks
 
 
 def _background_ball(part: Partition) -> tuple[NDArray[np.float64], float]:

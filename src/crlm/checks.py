@@ -123,6 +123,14 @@ def check_n_landmarks(value: object) -> int | Literal["auto"] | None:
     return int(value)  # type: ignore[call-overload,no-any-return]
 
 
+def check_flag(name: str, value: object) -> bool:
+    """True or False, and nothing that is only like it."""
+    if not isinstance(value, bool | np.bool_):
+        msg = f"{name} must be True or False, got {value!r}."
+        raise ParameterError(msg)
+    return bool(value)
+
+
 def check_share(name: str, value: object, meaning: str) -> float:
     """A number between 0 and 1."""
     if not 0.0 < _real(value) < 1.0:

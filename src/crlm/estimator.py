@@ -18,7 +18,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from crlm import checks, summary
-from crlm.certificate import Certificate, certificate_of, certify
+from crlm.certificate import Certificate, certify
 from crlm.errors import ParameterError
 from crlm.greedy import Cluster
 from crlm.labels import BACKGROUND
@@ -78,6 +78,10 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
         three passes, so that they may be a memory-mapped file, a source (:func:`crlm.stream`), or
         a function that returns blocks of rows. "auto" draws so many that a cluster of at least
         `min_weight` is missed with a chance of at most `delta`.
+    refine : bool, default=False
+        With landmarks, look for better centres once the clusters are found: the rows nearest to
+        their means are tried too, in three more passes of little work. Of use when `sigma_max` is
+        so small that a ball cuts into its cluster.
     min_weight : float, default=0.001
         Share of all rows in the smallest cluster that "auto" must not miss.
     delta : float, default=0.01
@@ -167,14 +171,14 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
     ball_centers_: Floats
     losses_: NDArray[np.float64]
     p_values_: NDArray[np.float64]
-    n_duplicates_: int
+    n_duplicates_: int | None
     weights_: NDArray[np.float64]
     background_weight_: float
     sigma_max_: float
     radius_: float
     G_: float
     sigma_estimate_: SigmaEstimate | None
-    certificate_: Certificate  # or None with landmarks
+    certificate_: Certificate | None
     _origin: tuple[Any, Any] | None  # source and settings, which `record` keeps here
     landmark_indices_: NDArray[np.int64]
 
@@ -188,6 +192,7 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
         G: float | Literal["auto"] = G_PAPER,
         metric: Literal["euclidean", "cosine"] = "euclidean",
         n_landmarks: int | Literal["auto"] | None = None,
+        refine: bool = False,
         min_weight: float = 0.001,
         delta: float = 0.01,
         memory_limit: int | str = "auto",
@@ -202,6 +207,7 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
         self.G = G
         self.metric = metric
         self.n_landmarks = n_landmarks
+        self.refine = refine
         self.min_weight = min_weight
         self.delta = delta
         self.memory_limit = memory_limit
@@ -216,6 +222,7 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
         sample_weight: Any = None,
         *,
         checkpoint: str | os.PathLike[str] | None = None,
+        keep_checkpoint: bool = False,
     ) -> Self:
         """Find the clusters of `X`.
 
@@ -230,13 +237,17 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
         checkpoint : path-like or None, default=None
             With `n_landmarks`, a file to keep what is done so far in. A fit that was killed goes
             on from there, to the same result; at the end the file is removed.
+        keep_checkpoint : bool, default=False
+            Leave it there: delete it yourself when the results are where they should be.
 
         Returns
         -------
         self : CRLM
         """
         if checks.check_n_landmarks(self.n_landmarks) is not None:
-            return self._fit_landmarks(X, sample_weight, checkpoint)
+            return self._fit_landmarks(
+                X, sample_weight, checkpoint, keep_checkpoint=keep_checkpoint
+            )
         if checkpoint is not None or isinstance(X, Source) or callable(X):
             msg = (
                 "blocks of rows and checkpoints need landmarks. Pass n_landmarks='auto', or an "
@@ -275,6 +286,11 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
             metric=metric,
         )
         return self
+
+    @property
+    def _sample_weight(self) -> NDArray[Any] | None:
+        """Weights of the rows of the fit; None if each counted once."""
+        return self._row_weights if self.certificate_ is None else self.certificate_.weights
 
     def _neighbourhood(self, task: Task, sigma_max: float) -> Neighbourhood:
         """Losses and balls of all rows."""
@@ -366,7 +382,6 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
         from crlm import record
 
         check_is_fitted(self)
-        certificate_of(self, "a model file")
         record.save(self, path, force=force)
 
     @classmethod
@@ -422,7 +437,6 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
         from crlm.report import write_report
 
         check_is_fitted(self)
-        certificate_of(self, "a report")
         return write_report(self, path, X, images=images, meta=meta, y=y, title=title, force=force)
 
     def explore(

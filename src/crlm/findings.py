@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from crlm.certificate import Certificate
+    from crlm.estimator import CRLM
 
 _ORDER = {"fails": 0, "undecided": 1, "holds": 2}
 
@@ -55,6 +56,27 @@ def findings(certificate: Certificate) -> list[Finding]:
     ]
     # What was measured decides; what was estimated comes after it.
     return sorted(measured + estimated, key=lambda f: (_ORDER[f.verdict], f.is_estimate, f.margin))
+
+
+def trust(model: CRLM) -> str:
+    """What can be said of an answer: the verdict of its certificate, or why there is none."""
+    found = model.certificate_
+    return without_certificate(model) if found is None else verdict(found)
+
+
+def without_certificate(model: CRLM) -> str:
+    """Why a fit with landmarks has no certificate, and what it has instead."""
+    from crlm.theory.landmarks import candidate_weight
+
+    m, n = len(model.landmark_indices_), len(model.labels_)
+    if m == n:
+        return "No certificate: a fit with landmarks makes none, though every row was one."
+    share = 100.0 * candidate_weight(m, model.delta)
+    return (
+        f"No certificate: {m:,} of {n:,} rows, drawn at random, were tried as centres, and it "
+        f"would compare the losses of all. A cluster with {share:.2g} % of the rows or more has "
+        f"one of them, but for a chance of {model.delta:g}."
+    )
 
 
 def verdict(certificate: Certificate) -> str:

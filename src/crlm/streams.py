@@ -12,7 +12,7 @@ import numpy as np
 from crlm.errors import InputError, ParameterError
 from crlm.landmarks.source import Block, FileSource, Source, as_source
 from crlm.tables import read_table
-from crlm.tables.parquet import parquet_blocks, parquet_rows
+from crlm.tables.parquet import parquet_blocks, parquet_columns, parquet_files, parquet_rows
 
 _PARQUET_ROWS = 1 << 15
 
@@ -77,7 +77,7 @@ class ParquetSource(Source):
     ) -> None:
         self._paths, self._columns, self._rows = paths, columns, rows or _PARQUET_ROWS
         self._counts = [parquet_rows(path) for path in paths]
-        self.n = sum(self._counts)
+        self.n, self.names = sum(self._counts), parquet_columns(paths[0], columns)
 
     def blocks(self, start: int = 0) -> Iterator[Block]:
         """Blocks of the rows from `start` on; files before it are not opened."""
@@ -101,7 +101,7 @@ class ParquetSource(Source):
 
 def _parquet_files(path: Path) -> list[Path]:
     if path.is_dir():
-        files = sorted(p for p in path.rglob("*.parquet") if p.is_file())
+        files = parquet_files(path)
         if not files:
             msg = f"{path} is a folder without .parquet files. Give the folder that holds them."
             raise InputError(msg)

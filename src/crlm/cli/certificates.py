@@ -7,15 +7,24 @@ import textwrap
 from typing import TYPE_CHECKING, Any
 
 from crlm.cli.common import aligned, count, number
-from crlm.findings import FIXES, MEANINGS, Finding, findings, verdict
+from crlm.findings import FIXES, MEANINGS, Finding, findings, verdict, without_certificate
 
 if TYPE_CHECKING:
+    from crlm import CRLM
     from crlm.certificate import Certificate
 
 _SIGN = {"exact": "", "at least": "≥ ", "at most": "≤ "}
 
 # What the paper assumes in order to have something that was measured here.
 _FOR = {"C2": "cover", "A1": "C1", "A2": "separation", "weight": "loss"}
+
+
+def trust_lines(model: CRLM) -> list[str]:
+    """Say to people how far a model can be trusted: its certificate, or why it has none."""
+    found = model.certificate_
+    if found is None:
+        return textwrap.wrap(without_certificate(model), 96)
+    return certificate_lines(found)
 
 
 def certificate_lines(certificate: Certificate) -> list[str]:
@@ -141,4 +150,24 @@ def certificate_record(certificate: Certificate) -> dict[str, Any]:
         "background_p_value": certificate.background_p_value,
         "background_is_plausible": certificate.background_is_plausible,
         "summary": f"{count(certificate.k, 'cluster')}: {verdict(certificate)}",
+    }
+
+
+def trust_record(model: CRLM) -> dict[str, Any]:
+    """Say to programs how far a model can be trusted; with landmarks only what is known."""
+    found = model.certificate_
+    if found is not None:
+        return certificate_record(found)
+    unknown = ("estimated_probability", "background_p_value", "background_is_plausible")
+    return {
+        "n": len(model.labels_),
+        "d": model.n_features_in_,
+        "sigma_max": float(model.sigma_max_),
+        "G": float(model.G_),
+        "n_clusters": model.n_clusters_,
+        "n_landmarks": len(model.landmark_indices_),
+        "theorem_d": None,
+        "conditions": [],
+        **dict.fromkeys(unknown),
+        "summary": f"{count(model.n_clusters_, 'cluster')}: {without_certificate(model)}",
     }

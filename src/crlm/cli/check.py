@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from crlm.cli.certificates import certificate_lines, certificate_record, chance
+from crlm.cli.certificates import chance, trust_lines, trust_record
 from crlm.cli.common import (
     BAD_INPUT,
     STYLE,
@@ -81,7 +81,8 @@ def check(data: Path | None, as_json: bool, **options: Any) -> int:
     """Say how far the clusters of DATA can be trusted, or what to expect of numbers.
 
     With DATA: fits it and prints the certificate, worst condition first. With a model
-    (.crlm.npz): prints the certificate that it holds, and checks all of it again on the data.
+    (.crlm.npz): prints the certificate that it holds, or why it has none, and checks all of it
+    again on the data.
     With numbers (--n --d --weight --sigma --D): the probability of success by three kinds of
     theorem, the bandwidths that are good enough, and how many points are needed.
     """
@@ -117,11 +118,10 @@ def _check_data(data: Path, options: dict[str, Any], as_json: bool) -> int:
         model.fit(rows.X)
     source = rows.table.source
     if as_json:
-        found = certificate_record(model.certificate_)
-        say_json({"schema": "crlm.check/1", "data": source, **found})
+        say_json({"schema": "crlm.check/1", "data": source, **trust_record(model)})
         return 0
     say(head(model, source))
-    for line in certificate_lines(model.certificate_):
+    for line in trust_lines(model):
         say(line)
     return 0
 
@@ -150,32 +150,37 @@ def check_model(path: Path, as_json: bool) -> int:
                 "data": None if found is None else found.name,
                 "verified": verified,
                 "problems": problems,
-                **certificate_record(model.certificate_),
+                **trust_record(model),
             }
         )
     else:
         say(head(model, path.name))
-        for line in certificate_lines(model.certificate_):
+        for line in trust_lines(model):
             say(line)
         if data is None:
             where = "" if found is None else f" of {found.name}"
             remark(f"note: the data{where} are not there, so nothing was checked again")
         elif not problems:
-            say(f"Checked again on {data.name}: all is as the certificate says.")
+            what = "model" if model.certificate_ is None else "certificate"
+            say(f"Checked again on {data.name}: all is as the {what} says.")
     for problem in problems:
         say(f"error: {problem}", err=True)
     return BAD_INPUT if problems else 0
 
 
 def verify(model: CRLM) -> list[str]:
-    """What is not as the certificate says."""
+    """What is not as the model says."""
     from crlm import record
     from crlm.errors import InputError
 
     try:
-        return model.certificate_.verify(record.open_data(model).X).problems
+        X = record.open_data(model).X
     except InputError as error:
         return [str(error)]
+    if model.certificate_ is not None:
+        return model.certificate_.verify(X).problems
+    moved = int((model.predict(X) != model.labels_).sum())
+    return [f"{count(moved, 'row')} not in the cluster that the label says"] if moved else []
 
 
 def _check_numbers(options: dict[str, Any], as_json: bool) -> int:

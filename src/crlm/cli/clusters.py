@@ -119,28 +119,62 @@ def doubts(model: CRLM) -> list[str]:
 
 def why_nothing(model: CRLM) -> str:
     """Why there is no cluster, and what to try."""
+    tried = some_landmarks(model)
+    if tried and has_evidence(model):
+        more = "a smaller --min-weight" if model.n_landmarks == "auto" else "--landmarks auto"
+        return (
+            f"The distances show some, but none of {tried} lies in one. Try more of them: {more}."
+        )
+    ways = ["more --landmarks"] if tried else []
     if model.alpha is None:
-        return "If you expect some, try a larger --sigma-max or a smaller --min-cluster-size."
+        ways += ["a larger --sigma-max", "a smaller --min-cluster-size"]
+        return f"If you expect some, try {alternatives(ways)}."
     level = f"at alpha = {model.alpha:g}"
     if is_too_small(model):
         return (
             f"What differs from background alone {level} has fewer than "
             f"{count(model.min_cluster_size, 'row')}. Try a smaller --min-cluster-size."
         )
-    ways = "a larger --alpha for less certain clusters, or --alpha none to see every ball."
+    where = f"around {tried} nothing" if tried else "nothing"
+    ways += ["a larger --alpha for less certain clusters", "--alpha none to see every ball"]
     if model.sigma_max == "auto":
-        return f"Nothing differs from background alone {level}. If you expect some, try {ways}"
-    return (
-        f"With σ_max {number(model.sigma_max_)} nothing differs from background alone {level}. "
-        f"If you expect some, try another --sigma-max (auto looks at all), {ways}"
-    )
+        found = f"{where.capitalize()} differs from background alone {level}."
+    else:
+        found = (
+            f"With σ_max {number(model.sigma_max_)} {where} differs from background alone {level}."
+        )
+        ways.insert(0, "another --sigma-max (auto looks at all)")
+    return f"{found} If you expect some, try {alternatives(ways)}."
+
+
+def alternatives(ways: list[str]) -> str:
+    """Things to try, in a row.
+
+    >>> alternatives(["this", "that"]), alternatives(["a", "b", "c"])
+    ('this or that', 'a, b, or c')
+    """
+    if len(ways) == 2:
+        return " or ".join(ways)
+    return ", ".join([*ways[:-1], f"or {ways[-1]}"])
+
+
+def some_landmarks(model: CRLM) -> str:
+    """How many rows were tried as centres, in words; nothing if all were."""
+    if model.certificate_ is not None or len(model.landmark_indices_) == len(model.labels_):
+        return ""
+    return count(len(model.landmark_indices_), "landmark")
+
+
+def has_evidence(model: CRLM) -> bool:
+    """Whether some bandwidth shows significant clusters, and it was taken."""
+    estimate = model.sigma_estimate_
+    seen = estimate is not None and estimate.evidence != "weak"
+    return seen and model.sigma_max == "auto"
 
 
 def is_too_small(model: CRLM) -> bool:
     """Whether there are significant clusters, but none with as many rows as asked for."""
-    estimate = model.sigma_estimate_
-    seen = estimate is not None and estimate.evidence != "weak" and model.sigma_max == "auto"
-    return bool(seen and model.min_cluster_size > 2)
+    return has_evidence(model) and model.min_cluster_size > 2
 
 
 def holds_everything(model: CRLM) -> bool:

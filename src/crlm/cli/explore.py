@@ -14,6 +14,7 @@ from crlm.cli.common import (
     alpha_option,
     bandwidth,
     debug_option,
+    remark,
     say,
     without_option,
 )
@@ -146,6 +147,8 @@ def open_model(path: Path, flags: dict[str, Any]) -> Exploration:
 
     model = CRLM.load(path)
     data = record.open_data(model)
+    if model.certificate_ is None:
+        remark("note: the model has landmarks; here every row may be a centre, as in an exact fit")
     found = record.source(model)
     where = None if found is None else found.path
     words = () if where is None else (str(where),)
@@ -156,7 +159,7 @@ def open_model(path: Path, flags: dict[str, Any]) -> Exploration:
         data.X,
         subject,
         start_folder(),
-        sample_weight=model.certificate_.weights,
+        sample_weight=model._sample_weight,
         read_only=flags["read_only"],
     )
 

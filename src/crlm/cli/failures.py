@@ -55,6 +55,8 @@ _FLAGS = {
     r"\bmin_cluster_size\b": "--min-cluster-size",
     r"\balpha must be\b": "--alpha must be",
     r"\bNone for no test\b": "none for no test",
+    r"at least 1, 'auto' or None, got": "at least 1, or 'auto', got",
+    r"\bNone is exact\b": "Leave it out for an exact fit",
     r"\bNone takes\b": "Leave it out to take",
     r"\bNone or -1 uses\b": "Leave it out to use",
 }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import sys
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +10,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from crlm.cli.clusters import doubts, holds_everything, is_too_small, records, summary
+from crlm.cli.clusters import (
+    doubts,
+    has_evidence,
+    holds_everything,
+    is_too_small,
+    records,
+    some_landmarks,
+    summary,
+)
 from crlm.cli.common import (
     NO_CLUSTER,
     STYLE,
@@ -43,7 +50,7 @@ from crlm.cli.reading import (
 )
 from crlm.cli.settings import resolved
 from crlm.cli.streaming import StreamedRows, checkpoint_of, landmark_options, open_blocks
-from crlm.cli.writing import STDOUT, Described
+from crlm.cli.writing import STDOUT, Described, LabelsOnly
 from crlm.errors import WeakEvidenceWarning
 
 if TYPE_CHECKING:
@@ -80,6 +87,7 @@ class FitOptions:
     reading: dict[str, Any]
     landmarks: int | Literal["auto"] | None
     min_weight: float
+    refine: bool
     resume: bool
     memory: str
     threads: int | None
@@ -102,9 +110,14 @@ class FitOptions:
         return STDOUT in self.output
 
     @property
+    def checkpoint(self) -> Path | None:
+        """Where the fit notes what is done; None for nowhere."""
+        return checkpoint_of(self.data, self.files) if self.resume else None
+
+    @property
     def model_path(self) -> Path | None:
         """Where the model goes; None for nowhere."""
-        if self.no_model or (self.landmarks is not None and self.model is None):
+        if self.no_model:
             return None
         return self.model or model_path_beside(self.data)
 
@@ -176,8 +189,8 @@ class FitOptions:
 def fit(ctx: click.Context, /, **flags: Any) -> int:
     """Find the clusters of DATA.
 
-    DATA is a .npy, .npz, .csv, .tsv, .parquet, .arrow, .feather or .h5 file, a folder of images,
-    or - for csv on the standard input.
+    DATA is a .npy, .npz, .csv, .tsv, .parquet, .arrow, .feather or .h5 file, a folder of images
+    or of .parquet files, or - for csv on the standard input.
 
     Each row is a point. Rows in no cluster are background, label -1; usually that is most of
     them. Equal data give equal labels: there is no random start.
@@ -197,12 +210,6 @@ def run(options: FitOptions, chosen: dict[str, Any], session: Session) -> int:
         raise click.UsageError(msg)
     if options.resume and options.landmarks is None:
         raise click.UsageError("--resume is for fits with --landmarks. Give --landmarks auto.")
-    if options.landmarks is not None and options.model is not None:
-        msg = (
-            "--model and --landmarks do not go together: a model file holds a certificate, which "
-            "needs an exact fit. Write the labels with -o."
-        )
-        raise click.UsageError(msg)
     check_outputs(options.files, options.force, source=options.data)
     if options.model_path is not None and options.data.exists():
         check_model_path(options.model_path, options)
@@ -238,12 +245,15 @@ def fit_model(rows: Rows | StreamedRows, options: FitOptions) -> CRLM:
             metric=options.metric,
             n_landmarks=options.landmarks,
             min_weight=options.min_weight,
+            refine=options.refine,
             random_state=options.reading["seed"],
             memory_limit=options.memory,
             n_jobs=options.threads,
             progress=progress,
         )
-        kept = {"checkpoint": checkpoint_of(options.data, options.files)} if options.resume else {}
+        kept: dict[str, Any] = {}
+        if options.resume:  # kept until the labels are where they should be
+            kept = {"checkpoint": options.checkpoint, "keep_checkpoint": True}
         with rows.named_in_errors(), warnings.catch_warnings():
             # Said once, with all else that is to be doubted.
             warnings.simplefilter("ignore", WeakEvidenceWarning)
@@ -263,33 +273,26 @@ def write_outputs(
 ) -> None:
     """Write the model and the labels wherever they were asked for; all of them or none."""
     from crlm import record
-    from crlm.tables import write_together
+    from crlm.tables import steady_parts, write_together
 
-    if isinstance(rows, StreamedRows):
-        write_labels_of(model, options)
-        return
-    described = Described(model, rows.table, rows.scaling, rows.valid)
+    described = (
+        LabelsOnly(model)
+        if isinstance(rows, StreamedRows)
+        else Described(model, rows.table, rows.scaling, rows.valid)
+    )
     jobs = described.jobs(options.files)
     if options.model_path is not None:
         found = source_of(rows, options.data, table_arguments(options.reading))
         record.with_source(model, found, chosen)
         jobs.insert(0, (options.model_path, record.model_job(model, options.model_path)))
-    write_together(jobs)
+    with steady_parts(options.checkpoint):
+        write_together(jobs)
     if options.labels_to_stdout:
         described.to_stdout()
+    if options.checkpoint is not None:
+        from crlm.landmarks.checkpoint import forget
 
-
-def write_labels_of(model: CRLM, options: FitOptions) -> None:
-    """Write row numbers and labels alone: what else there is to a row has gone by."""
-    from crlm.tables import label_writer, write_labels_csv, write_together
-
-    force = options.force
-    jobs = [(path, label_writer(path, model.labels_, force=force)) for path in options.files]
-    write_together(jobs)
-    if options.labels_to_stdout:
-        sys.stdout.flush()
-        write_labels_csv(sys.stdout.buffer, model.labels_)
-        sys.stdout.buffer.flush()
+        forget(options.checkpoint)
 
 
 def tell(model: CRLM, rows: Rows | StreamedRows, options: FitOptions, session: Session) -> None:
@@ -354,6 +357,11 @@ def say_next(model: CRLM, options: FitOptions, session: Session) -> None:
 def after_nothing(model: CRLM, argv: list[str]) -> list[str]:
     """Command line to try when no cluster was found."""
     estimate = model.sigma_estimate_
+    if some_landmarks(model) and has_evidence(model):
+        if model.n_landmarks == "auto":
+            again = without_option(argv, "--min-weight")
+            return [*again, "--min-weight", f"{model.min_weight / 10:g}"]
+        return [*without_option(argv, "--landmarks"), "--landmarks", "auto"]
     if model.alpha is not None and estimate is not None and model.sigma_max == "auto":
         if is_too_small(model):
             return without_option(argv, "-m", "--min-cluster-size")

@@ -9,6 +9,7 @@ from crlm.cli.clusters import background, bandwidth, cluster_table, records
 from crlm.cli.common import check_outputs, count
 from crlm.cli.estimates import estimate_record
 from crlm.cli.reading import Rows, direction_of
+from crlm.cli.streaming import StreamedRows
 from crlm.errors import InputError, OutputError
 
 if TYPE_CHECKING:
@@ -61,12 +62,14 @@ def is_model_of(path: Path, data: Path) -> bool:
     return isinstance(where, str) and (path.parent / where).resolve() == data.resolve()
 
 
-def source_of(rows: Rows, data: Path, reading: dict[str, Any]) -> Source:
+def source_of(rows: Rows | StreamedRows, data: Path, reading: dict[str, Any]) -> Source:
     """Where the rows are, for the model to keep."""
     from crlm.record import Scaling, Source
     from crlm.tables.stdin import STDIN
 
     plain = {name: str(v) if isinstance(v, Path) else v for name, v in reading.items()}
+    if isinstance(rows, StreamedRows):
+        return Source(data, rows.n, plain, names=rows.source.names)
     return Source(
         None if str(data) == STDIN else data,
         len(rows.table.X),

@@ -55,7 +55,13 @@ def landmark_options(command: Command) -> Command:
         help="Keep what is done in a file beside the output, and go on from it if there is one. "
         "It is removed at the end. Needs --landmarks.",
     )
-    return landmarks(least(resume(command)))
+    refine = click.option(
+        "--refine",
+        is_flag=True,
+        help="With --landmarks, try the rows nearest to the means of the clusters as centres too: "
+        "three more passes of little work.",
+    )
+    return landmarks(refine(least(resume(command))))
 
 
 @dataclass
@@ -108,9 +114,11 @@ def open_blocks(data: Path, reading: Mapping[str, Any]) -> StreamedRows | None:
     """The file in blocks; None if its format, or what is asked of its rows, needs it whole."""
     wishes = {name for name, value in reading.items() if value and name not in ("columns", "seed")}
     columns = reading["columns"]
+    from crlm.tables import holds_parquet
+
     suffix = data.suffix.lower()
     is_file = suffix in IN_BLOCKS and data.is_file()
-    is_folder = data.is_dir() and any(data.rglob("*.parquet"))
+    is_folder = data.is_dir() and holds_parquet(data)
     if wishes or not (is_file or is_folder) or (suffix == ".npy" and columns is not None):
         return None
     from crlm import stream

@@ -132,6 +132,28 @@ class Described:
             self._progress(done, self.n_rows)
 
 
+class LabelsOnly:
+    """Row numbers and labels alone, of a fit in blocks: what else there is to a row has gone by."""
+
+    def __init__(self, model: CRLM) -> None:
+        self._labels = model.labels_
+
+    def jobs(self, paths: Sequence[Path]) -> list[Job]:
+        """What writes each file, in the format that its suffix says."""
+        from crlm.tables import label_writer
+
+        # Whether a file may be replaced was asked before the fit.
+        return [(path, label_writer(path, self._labels, force=True)) for path in paths]
+
+    def to_stdout(self) -> None:
+        """Write csv to the standard output."""
+        from crlm.tables import write_labels_csv
+
+        sys.stdout.flush()
+        write_labels_csv(sys.stdout.buffer, self._labels)
+        sys.stdout.buffer.flush()
+
+
 def column_of(table: Table, role: str) -> list[Any] | None:
     """Column with the id, the image or the text of each row, if there is one."""
     name = table.roles.get(role)

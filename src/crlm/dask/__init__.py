@@ -15,6 +15,7 @@ from __future__ import annotations
 import os
 from copy import copy
 from functools import partial
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -53,10 +54,11 @@ class CRLM(estimator.CRLM):
         sample_weight: Any = None,
         *,
         checkpoint: str | os.PathLike[str] | None = None,
+        keep_checkpoint: bool = False,
     ) -> Self:
         """Find the clusters of `X`, a dask array or dataframe; see :meth:`crlm.CRLM.fit`."""
         if not is_collection(X):
-            super().fit(X, y, sample_weight, checkpoint=checkpoint)
+            super().fit(X, y, sample_weight, checkpoint=checkpoint, keep_checkpoint=keep_checkpoint)
             return self
         if checkpoint is not None:
             msg = "a fit on dask has no checkpoint: tasks that are lost are run again. Leave it out"
@@ -122,6 +124,22 @@ class CRLM(estimator.CRLM):
     def _labels(self, data: Partitions) -> Any:
         cutoff = sq_cutoff(self.sigma_max_, self.n_features_in_, self.G_)
         return data.labels(labels_of, self.ball_centers_, cutoff, self._metric)
+
+    def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Write the fitted model to one file; its labels come to this process."""
+        super(CRLM, self._gathered()).save(path, force=force)
+
+    def report(self, path: str | os.PathLike[str], X: Any = None, **more: Any) -> Path:
+        """Write one HTML file; labels and rows come to this process."""
+        rows = X.compute() if is_collection(X) else X
+        return super(CRLM, self._gathered()).report(path, rows, **more)
+
+    def _gathered(self) -> Self:
+        """The same model with its labels in memory."""
+        here = copy(self)
+        if hasattr(self, "labels_"):
+            here.labels_ = np.asarray(self.labels_)
+        return here
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         if not hasattr(self, "labels_") or not is_collection(self.labels_):

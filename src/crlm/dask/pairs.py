@@ -15,7 +15,6 @@ from crlm.landmarks.source import Block
 from crlm.landmarks.survey import Pool
 from crlm.search import Floats, Pairs
 from crlm.search.budget import Budget
-from crlm.search.filter import Frame
 from crlm.search.pairs import Found, assemble, found
 
 _N_TRIED = 4096
@@ -58,10 +57,9 @@ def pairs_between(
     """Near pairs of two partitions, each pair once, by their rows among all."""
     left = Block(p, first, a, "partition").points(metric, d)
     right = Block(q, second, b, "partition").points(metric, d)
-    f: Frame = plan.frame
     with threadpool_limits(limits=1, user_api="blas"):
         rows = second + np.arange(len(right))
-        sieve = plan._replace(landmarks=right, rows=rows, left=f.left(f.right(right)))
+        sieve = plan.around(right, rows)
         i, j, sq_dist = near_pairs(left, sieve)
     i, j = i + first, j + second
     later = i < j

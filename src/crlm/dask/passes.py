@@ -19,6 +19,7 @@ from crlm.dask.frames import Partitions
 from crlm.errors import InputError
 from crlm.landmarks.groups import Gatherer, Groups, count_rows, group_rows, merge_groups
 from crlm.landmarks.keys import likely_bar
+from crlm.landmarks.refine import Nearest, merge_nearest, nearest_rows
 from crlm.landmarks.sieve import Sieve, make_sieve
 from crlm.landmarks.source import Block
 from crlm.landmarks.survey import Survey, make_pool, merge_surveys, survey
@@ -46,6 +47,7 @@ class DaskRunner:
         # Kept on the cluster: the second pass takes the landmarks from there.
         (self._found,) = dask.persist(_tree(partial(merge_surveys, size=size), parts))
         found: Survey = self._found.compute()
+        self._drawn = found.rows[: self._m]
         if found.n != self._data.n:
             msg = (
                 f"X has {self._data.n:,} rows by its chunks, but {found.n:,} were found. Its "
@@ -78,7 +80,9 @@ class DaskRunner:
         return total
 
     def _remote(self, sieve: Sieve) -> Any:
-        """The same sieve, made on the cluster from the landmarks that are there."""
+        """The same sieve, made on the cluster from the landmarks that are there; few are sent."""
+        if not np.isin(sieve.rows, self._drawn).all():
+            return dask.delayed(sieve, traverse=False)
         return dask.delayed(remake_sieve)(
             self._found, self._m, sieve.sigma_max, sieve.G, sieve.rows
         )
@@ -92,6 +96,16 @@ class DaskRunner:
         ]
         total: Tally = _tree(merge_tallies, parts).compute()
         return None, total
+
+    def nearest(self, sieve: Sieve, means: NDArray[np.float64]) -> Nearest:
+        """Of the members of each ball the one nearest to its mean."""
+        task = partial(nearest_part, metric=self._metric, d=self._data.d)
+        parts = [
+            dask.delayed(task)(part, number, start, sieve, means)
+            for number, part, start in self._numbered()
+        ]
+        found: Nearest = _tree(merge_nearest, parts).compute()
+        return found
 
     def _numbered(self) -> Iterator[tuple[int, Any, int]]:
         for number, (part, start) in enumerate(
@@ -166,6 +180,25 @@ def tally_part(
             found = tally(X, label_rows(X, sieve), sieve.landmarks, unit, None)
             total = merge_tallies([total, found])
     return total
+
+
+def nearest_part(
+    part: Any,
+    number: int,
+    start: int,
+    sieve: Sieve,
+    means: NDArray[np.float64],
+    *,
+    metric: str,
+    d: int,
+) -> Nearest:
+    """Look for better centres in one partition."""
+    nothing = np.zeros((0, d), dtype=sieve.landmarks.dtype)  # a partition may be empty
+    found = [nearest_rows(nothing, 0, sieve, means)]
+    with threadpool_limits(limits=1, user_api="blas"):
+        for at, X in _tiles(part, number, start, metric, d):
+            found.append(nearest_rows(X, at, sieve, means))
+    return merge_nearest(found)
 
 
 def _tiles(part: Any, number: int, start: int, metric: str, d: int) -> Iterator[tuple[int, Floats]]:

@@ -52,7 +52,7 @@ def explore_model(
         data = record.open_data(model)
         path = record.source(model)
         subject = subject_of_model(data, None if path is None else path.path, (), **known)
-        X, sample_weight = data.X, model.certificate_.weights
+        X, sample_weight = data.X, model._sample_weight
     else:
         subject = subject_of_rows("X", len(X), **known)
     session = explore_rows(model, X, subject, start_folder(), sample_weight=sample_weight)

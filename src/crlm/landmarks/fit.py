@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
@@ -16,6 +16,7 @@ from crlm.errors import MemoryLimitError
 from crlm.greedy import Ball
 from crlm.landmarks.groups import Groups, LandmarkGraph
 from crlm.landmarks.passes import Runner
+from crlm.landmarks.refine import Nearest
 from crlm.landmarks.sieve import Sieve, make_sieve
 from crlm.landmarks.survey import Pool, make_pool
 from crlm.landmarks.tally import Moments, Tally, moments, unit_of
@@ -45,6 +46,7 @@ class Settings(NamedTuple):
     n_jobs: int
     progress: Progress | None
     weights: Weights | None = None
+    refine: bool = False
 
 
 class Outcome(NamedTuple):
@@ -64,6 +66,7 @@ class Outcome(NamedTuple):
     estimate: SigmaEstimate | None
     enclosing: tuple[NDArray[np.float64], float]
     landmarks: NDArray[np.int64]
+    seal: int
 
 
 @dataclass(frozen=True)
@@ -75,7 +78,7 @@ class PoolTask(Task):
     @cached_property
     def background(self) -> Background:
         """What balls are judged against, learnt from the sample."""
-        return Background.learn(self.X, self.weights, self._level, self.n)
+        return self.learnt or Background.learn(self.X, self.weights, self._level, self.n)
 
     def worthwhile(self, counts: NDArray[np.int64], sigma_max: float) -> NDArray[np.intp]:
         """Landmarks with enough rows near them to be the centre of a cluster."""
@@ -95,7 +98,8 @@ def fit_landmarks(
 
     Losses and balls are over all rows. The bandwidth and the background are learnt from 2,048 rows
     of the same draw; the points of a ball are counted among all rows, and its chance is multiplied
-    by the number of all rows, as if each had been tried.
+    by the number of all rows, as if each had been tried. With `refine` the clusters are then found
+    again, with their centres and the rows nearest to their means as the only candidates.
     """
     s = settings
     found = run.survey(s.seed, max(s.m, MAX_REFERENCES))
@@ -111,22 +115,16 @@ def fit_landmarks(
         "landmarks: %s of %s rows x %s columns; filter on %s columns",
         *(pool.m, pool.n, pool.points.shape[1], sieve.frame.width - 2),
     )
-    middle = (pool.low + pool.high) / 2.0
+    middle, unit = (pool.low + pool.high) / 2.0, unit_of(task.radius(sigma_max))
     groups = _groups(run, task, sieve, middle)
-    own = np.ones(pool.m, dtype=np.int64) if s.weights is None else s.weights[sieve.rows]
-    alone = weigh(fixed_point(np.full(pool.m, -G)), own)
-    whole = np.issubdtype(own.dtype, np.integer)
-    near = LandmarkGraph(groups, pool.m, alone, whole=bool(whole))
-    near.weights[: pool.m] = own > 0
-
-    def n_distinct(ball: Ball) -> int:
-        return near.n_distinct(ball.members)
-
-    balls = list(task.balls(near, sigma_max, near.weights, n_distinct))
-    which = np.array([ball.center_index for ball, _ in balls], dtype=np.intp)
-    chosen = sieve.only(which)
-    unit = unit_of(task.radius(sigma_max))
+    balls, chosen = _clusters(task, s, groups, sieve, np.arange(pool.m))
     labels, total = run.tally(chosen, unit)
+    if s.refine and len(balls):
+        means = moments(total, chosen.landmarks, unit, sigma_max).means
+        task, sieve_of_few, which = _better(pool, task, sieve, chosen, run.nearest(chosen, means))
+        few = run.groups(sieve_of_few, middle, marked=task.alpha is not None)
+        balls, chosen = _clusters(task, s, _renumbered(few, which), sieve_of_few, which)
+        labels, total = run.tally(chosen, unit)
     return Outcome(
         labels=labels,
         rows=chosen.rows,
@@ -142,7 +140,56 @@ def fit_landmarks(
         estimate=estimate,
         enclosing=(middle, math.sqrt(groups.sq_radius)),
         landmarks=sieve.rows,
+        seal=found.seal,
     )
+
+
+def _clusters(
+    task: PoolTask, s: Settings, groups: Groups, sieve: Sieve, which: NDArray[np.intp]
+) -> tuple[list[tuple[Ball, float]], Sieve]:
+    """Balls of Algorithm 2, best first, with p-values; and the sieve of their centres.
+
+    The sieve's landmarks are the rows `which` of the task.
+    """
+    m = int(which[-1]) + 1
+    own: Weights = np.zeros(m, dtype=np.int64 if s.weights is None else s.weights.dtype)
+    own[which] = 1 if s.weights is None else s.weights[sieve.rows]
+    alone = weigh(fixed_point(np.full(m, -sieve.G)), own)
+    near = LandmarkGraph(groups, m, alone, whole=bool(np.issubdtype(own.dtype, np.integer)))
+    near.weights[:m] = own > 0
+
+    def n_distinct(ball: Ball) -> int:
+        return near.n_distinct(ball.members)
+
+    balls = list(task.balls(near, sieve.sigma_max, near.weights, n_distinct))
+    centers = np.array([ball.center_index for ball, _ in balls], dtype=np.intp)
+    return balls, sieve.only(np.searchsorted(which, centers))
+
+
+def _better(
+    pool: Pool, task: PoolTask, sieve: Sieve, chosen: Sieve, nearest: Nearest
+) -> tuple[PoolTask, Sieve, NDArray[np.intp]]:
+    """Task and sieve of the centres so far and of the rows nearest to the means.
+
+    Rows that were not drawn come after those that were, which keep their numbers.
+    """
+    place = {row: i for i, row in enumerate(pool.rows.tolist())}
+    new = np.flatnonzero([row not in place for row in nearest.rows.tolist()])
+    place |= {row: len(place) + i for i, row in enumerate(nearest.rows[new].tolist())}
+    rows = np.concatenate([pool.rows, nearest.rows[new]])
+    X = np.concatenate([pool.points, nearest.points[new]])
+    tried = {place[row] for row in [*chosen.rows.tolist(), *nearest.rows.tolist()]}
+    which = np.array(sorted(tried), dtype=np.intp)
+    weights = np.concatenate([task.weights, np.zeros(len(new), dtype=task.weights.dtype)])
+    learnt = None if task.alpha is None else task.background
+    wider = replace(task, X=X, weights=weights, learnt=learnt)
+    return wider, sieve.around(np.ascontiguousarray(X[which]), rows[which]), which
+
+
+def _renumbered(groups: Groups, which: NDArray[np.intp]) -> Groups:
+    """Groups of some landmarks, by the numbers that these have among all."""
+    own = np.stack([which[groups.own[:, 0]], groups.own[:, 1]], axis=1)
+    return groups._replace(landmarks=which[groups.landmarks].astype(np.int32), own=own)
 
 
 def _groups(run: Runner, task: PoolTask, sieve: Sieve, middle: NDArray[np.float64]) -> Groups:
@@ -160,9 +207,7 @@ def _groups(run: Runner, task: PoolTask, sieve: Sieve, middle: NDArray[np.float6
     if len(kept) == len(sieve.rows):
         raise too_many
     log.info("landmarks: %s of them may be clusters; the rest is not kept", len(kept))
-    groups = run.groups(sieve.only(kept), middle, marked=marked)
-    own = np.stack([kept[groups.own[:, 0]], groups.own[:, 1]], axis=1)
-    return groups._replace(landmarks=kept[groups.landmarks].astype(np.int32), own=own)
+    return _renumbered(run.groups(sieve.only(kept), middle, marked=marked), kept)
 
 
 def _task(pool: Pool, s: Settings, G: float) -> PoolTask:

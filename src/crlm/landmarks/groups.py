@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crlm.errors import MemoryLimitError
-from crlm.landmarks.keys import U64, row_marks
+from crlm.identity import U64
+from crlm.landmarks.keys import copy_marks
 from crlm.landmarks.sieve import Sieve, near_pairs
 from crlm.loss import QUANTUM, fixed_point, robust_loss
 from crlm.search import Floats, Weights
@@ -84,7 +85,7 @@ def group_rows(
     counts = np.zeros(len(signatures), dtype=np.int64)
     own_weights = np.ones(len(rows)) if weights is None else weights[rows]
     np.add.at(counts, group, fixed_point(own_weights))
-    marks = row_marks(X[rows]) if marked else np.zeros(0, dtype=np.uint64)
+    marks = copy_marks(X[rows]) if marked else np.zeros(0, dtype=np.uint64)
     mark_ptr, marks = _distinct(group if marked else group[:0], marks, len(signatures))
     is_own = sieve.rows[j] == start + i
     own = np.stack([j[is_own], group[np.searchsorted(rows, i[is_own])]], axis=1)

@@ -9,22 +9,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from crlm.identity import U64, mix, numbered
 from crlm.search import Floats
-
-U64 = NDArray[np.uint64]
-
-_STEP = np.uint64(0x9E3779B97F4A7C15)
-_FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-
-
-def mix(x: U64) -> U64:
-    """Spread every bit over all others: the finaliser of splitmix64, a permutation."""
-    x = (x ^ (x >> np.uint64(30))) * _FIRST
-    x = (x ^ (x >> np.uint64(27))) * _SECOND
-    out: U64 = x ^ (x >> np.uint64(31))
-    return out
 
 
 def keys(seed: int, start: int, stop: int) -> U64:
@@ -34,7 +21,7 @@ def keys(seed: int, start: int, stop: int) -> U64:
     True
     """
     offset = np.random.SeedSequence(seed).generate_state(1, np.uint64)
-    return mix(np.arange(start, stop).astype(np.uint64) * _STEP + offset)
+    return mix(numbered(start, stop) + offset)
 
 
 def likely_bar(n: int, size: int) -> np.uint64:
@@ -46,8 +33,8 @@ def likely_bar(n: int, size: int) -> np.uint64:
     return np.uint64(2**64 - 1) if share >= 1.0 else np.uint64(int(share * 2.0**64))
 
 
-def row_marks(X: Floats) -> U64:
+def copy_marks(X: Floats) -> U64:
     """One number for each row; equal rows have equal ones, others with 64 bits of chance."""
     bits = np.add(X, 0.0, dtype=np.float64).view(np.uint64)  # one zero, not two
-    columns = np.arange(1, X.shape[1] + 1, dtype=np.uint64) * _STEP
+    columns = numbered(1, X.shape[1] + 1)
     return mix(mix(bits + columns).sum(axis=1, dtype=np.uint64))

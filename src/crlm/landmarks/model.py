@@ -25,7 +25,7 @@ from crlm.landmarks.passes import LocalRunner
 from crlm.landmarks.source import ArraySource, Source, as_source
 from crlm.landmarks.tally import Moments, Tally, merge_tallies, moments, tally, tally_of, unit_of
 from crlm.loss import QUANTUM, sq_cutoff
-from crlm.search import Floats, first_ball
+from crlm.search import Floats, Weights, first_ball
 from crlm.sigma import SigmaEstimate
 from crlm.theory.landmarks import plan_candidates
 from crlm.theory.plan import adaptive_G
@@ -44,6 +44,7 @@ class LandmarkFits:
     G: Any
     metric: Any
     n_landmarks: Any
+    refine: Any
     min_weight: Any
     delta: Any
     memory_limit: Any
@@ -54,8 +55,17 @@ class LandmarkFits:
     _origin: Any
     n_duplicates_: Any
 
+    # Of a fit in passes alone: what tells its rows from others, and what they count if not one
+    _seal: int = 0
+    _row_weights: Weights | None = None
+
     def _fit_landmarks(
-        self, X: Any, sample_weight: Any, checkpoint: str | os.PathLike[str] | None
+        self,
+        X: Any,
+        sample_weight: Any,
+        checkpoint: str | os.PathLike[str] | None,
+        *,
+        keep_checkpoint: bool,
     ) -> Self:
         """Fit with a random subset of rows as centres."""
         settings = self._settings()
@@ -75,6 +85,7 @@ class LandmarkFits:
             largest = adaptive_G(source.n, 1) if G == "auto" else G
             weights = checks.check_weights(sample_weight, source.n, largest)
             settings = settings._replace(weights=weights)
+        kept = self._checkpoint(checkpoint, source)
         run = LocalRunner(
             source,
             metric=metric,
@@ -82,13 +93,18 @@ class LandmarkFits:
             memory_limit=settings.memory_limit,
             weights=settings.weights,
             progress=settings.progress,
-            checkpoint=self._checkpoint(checkpoint, source),
+            checkpoint=kept,
             m=settings.m,
+            refine=settings.refine,
         )
         # BLAS gets one thread, because the tiles themselves are spread over threads.
         with threadpool_limits(limits=1, user_api="blas"):
             found = fit_landmarks(run, settings, partial(warn_if_weak, rule=settings.sigma_max))
         self._adopt(found, checked)
+        if settings.weights is not None and not (settings.weights == 1).all():
+            self._row_weights = settings.weights
+        if not keep_checkpoint:
+            kept.remove()
         return self
 
     def _settings(self) -> Settings:
@@ -112,6 +128,7 @@ class LandmarkFits:
             memory_limit=checks.check_memory_limit(self.memory_limit),
             n_jobs=checks.check_n_jobs(self.n_jobs),
             progress=checks.check_progress(self.progress),
+            refine=checks.check_flag("refine", self.refine),
         )
 
     def _checkpoint(self, path: str | os.PathLike[str] | None, source: Source) -> Checkpoint:
@@ -134,7 +151,7 @@ class LandmarkFits:
         self.n_clusters_ = len(found.rows)
         self.n_duplicates_ = self.certificate_ = self._origin = None
         self.landmark_indices_ = found.landmarks
-        self._background = found.enclosing
+        self._background, self._seal = found.enclosing, found.seal
         self._take(found.tally, found.moments)
 
     def _take(self, total: Tally, found: Moments) -> None:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import logging
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crlm.errors import InputError
-from crlm.landmarks.checkpoint import Checkpoint
+from crlm.landmarks.checkpoint import ALL, Checkpoint
 from crlm.landmarks.groups import Gatherer, Groups, count_rows, group_rows
 from crlm.landmarks.keys import likely_bar
+from crlm.landmarks.refine import Nearest, merge_nearest, nearest_rows
 from crlm.landmarks.sieve import Sieve
 from crlm.landmarks.source import Block, Source
 from crlm.landmarks.survey import Survey, merge_surveys, survey
@@ -47,6 +48,10 @@ class Runner(Protocol):
         """Labels by the balls of the sieve, and sums over the members."""
         ...
 
+    def nearest(self, sieve: Sieve, means: NDArray[np.float64]) -> Nearest:
+        """Of the members of each ball the one nearest to its mean."""
+        ...
+
 
 class Tile(NamedTuple):
     """Rows that a thread takes at a time."""
@@ -70,6 +75,7 @@ class LocalRunner:
         progress: Progress | None = None,
         checkpoint: Checkpoint | None = None,
         m: int = 1,
+        refine: bool = False,
     ) -> None:
         self._source, self._metric, self._n_jobs = source, metric, n_jobs
         self._limit, self._weights, self._progress = memory_limit, weights, progress
@@ -78,22 +84,24 @@ class LocalRunner:
         self._n = source.n
         # What a row costs in each pass, to foretell how long the rest will take.
         self._cost = {"survey": 1.0, "groups": 2.0 + m / 200.0, "tally": 2.0}
-        self._spent = 0.0
-        self._saved = self._checkpoint.load()
+        if refine:
+            self._cost |= {"nearest": 2.0, "groups again": 2.0, "tally again": 2.0}
+        self._spent, self._again = 0.0, False
+        self._checkpoint.load()
 
     def survey(self, seed: int, size: int) -> Survey:
         """Count the rows and draw `size` of them."""
-        done, parts = self._resume("survey")
-        found = Survey(**parts) if done else None  # type: ignore[arg-type]
-        if done < 0 and found is not None:
-            return self._surveyed(found._replace(n=int(found.n)))
+        done, known = self._checkpoint.at("survey")
+        found = _restored(known) if done else None
+        if done == ALL and found is not None:
+            return self._surveyed(found)
         bar = np.uint64(2**64 - 1) if self._n is None else likely_bar(self._n, size)
 
         def work(tile: Tile) -> Survey:
             return survey(self._points(tile), tile.block.start + tile.start, seed, size, bar)
 
-        for block, parts_found in self._blocks("survey", work, max(0, done)):
-            some = [part for part in parts_found if part.n]
+        for block, parts in self._blocks("survey", work, done):
+            some = [part for part in parts if part.n]
             if not some:
                 continue
             found = merge_surveys(some if found is None else [found, *some], size)
@@ -106,8 +114,7 @@ class LocalRunner:
         if len(found.keys) < min(size, found.n):  # once in 10**20 draws
             self._n = None
             return self.survey(seed, size)
-        found = found._replace(n=int(found.n))
-        self._checkpoint.save("survey", -1, found._asdict())
+        self._checkpoint.save("survey", ALL, found._asdict())
         return self._surveyed(found)
 
     def _surveyed(self, found: Survey) -> Survey:
@@ -120,14 +127,15 @@ class LocalRunner:
     def groups(self, sieve: Sieve, middle: NDArray[np.float64], *, marked: bool) -> Groups:
         """Rows near the landmarks of the sieve, in groups."""
         gatherer = Gatherer(self._limit)
-        self._phase = f"groups of {zlib.crc32(sieve.rows.tobytes())}"
-        done, parts = self._resume(self._phase)
+        phase = _phase("groups", sieve)
+        step = self._step("groups")
+        done, known = self._checkpoint.at(phase)
         if done:
-            known = Groups(**parts)._replace(sq_radius=float(parts["sq_radius"]))  # type: ignore[arg-type]
-            if done < 0:
-                self._spent += self._cost["groups"] * self._survey.n
-                return known
-            gatherer.add(known)
+            earlier = Groups(**known)._replace(sq_radius=float(known["sq_radius"]))
+            if done == ALL:
+                self._pass_over(step)
+                return earlier
+            gatherer.add(earlier)
 
         def work(tile: Tile) -> Groups:
             start = tile.block.start + tile.start
@@ -135,31 +143,48 @@ class LocalRunner:
             weights = None if self._weights is None else self._weights[start : start + len(X)]
             return group_rows(X, start, sieve, middle, weights, marked=marked)
 
-        for block, found in self._blocks("groups", work, max(0, done)):
+        for block, found in self._blocks(step, work, done):
             for part in found:
                 gatherer.add(part)
             if self._checkpoint.is_due():
-                self._save_groups(gatherer.finish(), _end(block))
+                self._checkpoint.save(phase, _end(block), gatherer.finish()._asdict())
         groups = gatherer.finish()
-        self._spent += self._cost["groups"] * self._survey.n
-        self._save_groups(groups, -1)
+        self._pass_over(step)
+        self._checkpoint.save(phase, ALL, groups._asdict())
         return groups
 
     def counts(self, sieve: Sieve) -> I64:
         """Rows near each landmark of the sieve, when groups of them would not fit."""
-        total = np.zeros(len(sieve.rows), dtype=np.int64)
+        phase = _phase("counts", sieve)
+        done, known = self._checkpoint.at(phase)
+        total = np.array(known["total"]) if done else np.zeros(len(sieve.rows), dtype=np.int64)
+        if done == ALL:
+            return total
 
         def work(tile: Tile) -> I64:
             return count_rows(self._points(tile), sieve)
 
-        for _, found in self._blocks("groups", work, 0):
+        for block, found in self._blocks("groups", work, done):
             total += np.sum(found, axis=0)
+            if self._checkpoint.is_due():
+                self._checkpoint.save(phase, _end(block), {"total": total})
+        self._checkpoint.save(phase, ALL, {"total": total})
         return total
 
     def tally(self, sieve: Sieve, unit: int) -> tuple[I64, Tally]:
         """Labels by the balls of the sieve, and sums over the members."""
         labels = np.empty(self._survey.n, dtype=np.int64)
         total = Tally.empty(*sieve.landmarks.shape)
+        phase, small = _phase("tally", sieve), np.min_scalar_type(-1 - len(sieve.rows))
+        step = self._step("tally")
+        done, known = self._checkpoint.at(phase)
+        if done:
+            labels[: len(known["labels"])] = known["labels"]
+            total = Tally(*(known[name] for name in Tally._fields))
+            total = total._replace(background=int(total.background))
+            if done == ALL:
+                self._pass_over(step)
+                return labels, total
 
         def work(tile: Tile) -> Tally:
             X, start = self._points(tile), tile.block.start + tile.start
@@ -168,10 +193,48 @@ class LocalRunner:
             weights = None if self._weights is None else self._weights[part]
             return tally(X, labels[part], sieve.landmarks, unit, weights)
 
-        for _, found in self._blocks("tally", work, 0):
+        def save(end: int) -> None:
+            so_far = labels[: None if end == ALL else end].astype(small)
+            self._checkpoint.save(phase, end, {**total._asdict(), "labels": so_far})
+
+        for block, found in self._blocks(step, work, done):
             total = merge_tallies([total, *found])
-        self._checkpoint.remove()
+            if self._checkpoint.is_due():
+                save(_end(block))
+        save(ALL)
+        self._pass_over(step)
         return labels, total
+
+    def nearest(self, sieve: Sieve, means: NDArray[np.float64]) -> Nearest:
+        """Of the members of each ball the one nearest to its mean."""
+        phase = _phase("nearest", sieve)
+        done, known = self._checkpoint.at(phase)
+        best = Nearest(**known) if done else None
+
+        def work(tile: Tile) -> Nearest:
+            X, start = self._points(tile), tile.block.start + tile.start
+            weights = None if self._weights is None else self._weights[start : start + len(X)]
+            return nearest_rows(X, start, sieve, means, weights)
+
+        if done != ALL:
+            for block, found in self._blocks("nearest", work, done):
+                if found:
+                    best = merge_nearest(found if best is None else [best, *found])
+                    if self._checkpoint.is_due():
+                        self._checkpoint.save(phase, _end(block), best._asdict())
+            assert best is not None
+            self._checkpoint.save(phase, ALL, best._asdict())
+        assert best is not None
+        self._pass_over("nearest")
+        self._again = True
+        return best
+
+    def _step(self, name: str) -> str:
+        return f"{name} again" if self._again else name
+
+    def _pass_over(self, step: str) -> None:
+        """Count a pass as done."""
+        self._spent += self._cost[step] * self._survey.n
 
     def _blocks(
         self, phase: str, work: Callable[[Tile], T], start: int
@@ -215,20 +278,15 @@ class LocalRunner:
             done = min(self._spent + self._cost[phase] * row, total)
             self._progress(round(done), round(total))
 
-    def _resume(self, phase: str) -> tuple[int, dict[str, NDArray[Any]]]:
-        """Rows done in a phase of an earlier run: 0 for none, -1 for all; and what was found."""
-        if self._saved is None:
-            return 0, {}
-        at, done, arrays = self._saved
-        if phase == "survey":
-            own = {name: arrays[name] for name in Survey._fields}
-            return (done if at == "survey" else -1), own
-        own = {name: arrays[f"groups_{name}"] for name in Groups._fields if at == phase}
-        return (done if at == phase else 0), own
 
-    def _save_groups(self, groups: Groups, done: int) -> None:
-        ours = {f"groups_{name}": value for name, value in groups._asdict().items()}
-        self._checkpoint.save(self._phase, done, {**self._survey._asdict(), **ours})
+def _phase(name: str, sieve: Sieve) -> str:
+    """Name of a pass for these landmarks: groups may be made twice."""
+    return f"{name} of {zlib.crc32(sieve.rows.tobytes())}"
+
+
+def _restored(known: Mapping[str, Any]) -> Survey:
+    found = Survey(**known)
+    return found._replace(n=int(found.n), seal=int(found.seal))
 
 
 def _end(block: Block) -> int:

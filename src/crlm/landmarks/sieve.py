@@ -37,6 +37,11 @@ class Sieve(NamedTuple):
             landmarks=self.landmarks[which], rows=self.rows[which], left=self.left[which]
         )
 
+    def around(self, points: Floats, rows: NDArray[np.int64]) -> Sieve:
+        """The same for other landmarks."""
+        left = self.frame.left(self.frame.right(points))
+        return self._replace(landmarks=points, rows=rows, left=left)
+
 
 class NearPairs(NamedTuple):
     """Pairs of a row and a landmark closer than the radius, by row, then by landmark."""

@@ -62,9 +62,12 @@ class Source(ABC):
     ----------
     n : int or None
         Number of rows; None when only reading them can tell.
+    names : list of str or None
+        Names of the columns, when they have some.
     """
 
     n: int | None = None
+    names: list[str] | None = None
 
     @abstractmethod
     def blocks(self, start: int = 0) -> Iterator[Block]:

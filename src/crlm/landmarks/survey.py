@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from crlm.landmarks.keys import U64, keys
+from crlm.identity import U64, merge_seals, seal
+from crlm.landmarks.keys import keys
 from crlm.search import Floats
 
 _EVERY = np.uint64(2**64 - 1)
@@ -25,6 +26,8 @@ class Survey(NamedTuple):
         Smallest and largest number of each column.
     keys, rows, points : ndarray
         The rows of smallest key: their keys, numbers and values, in the order of the keys.
+    seal : int
+        Number that belongs to these rows and to no others.
     """
 
     n: int
@@ -33,6 +36,7 @@ class Survey(NamedTuple):
     keys: U64
     rows: NDArray[np.int64]
     points: Floats
+    seal: int
 
 
 def survey(X: Floats, start: int, seed: int, size: int, bar: np.uint64 = _EVERY) -> Survey:
@@ -42,7 +46,7 @@ def survey(X: Floats, start: int, seed: int, size: int, bar: np.uint64 = _EVERY)
     d = X.shape[1]
     low = X.min(axis=0, initial=np.inf).astype(np.float64) if len(X) else np.full(d, np.inf)
     high = X.max(axis=0, initial=-np.inf).astype(np.float64) if len(X) else np.full(d, -np.inf)
-    return smallest(Survey(len(X), low, high, own[at], start + at, X[at]), size)
+    return smallest(Survey(len(X), low, high, own[at], start + at, X[at], seal(X, start)), size)
 
 
 def smallest(found: Survey, size: int) -> Survey:
@@ -61,6 +65,7 @@ def merge_surveys(parts: Sequence[Survey], size: int) -> Survey:
         np.concatenate([part.keys for part in parts]),
         np.concatenate([part.rows for part in parts]),
         np.concatenate([part.points for part in parts]),
+        merge_seals([part.seal for part in parts]),
     )
     return smallest(together, size)
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+from collections.abc import Iterable, Iterator
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -22,9 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crlm import __version__
-from crlm.certificate import row_marks
 from crlm.checks import check_points
 from crlm.errors import InputError, OutputError
+from crlm.identity import merge_seals, row_marks, seal
 from crlm.record.archive import (
     DamagedError,
     has_document,
@@ -36,6 +37,7 @@ from crlm.record.archive import (
 from crlm.record.content import Model, parts, restore
 from crlm.record.source import Source, restored_source, source_parts
 from crlm.scaling import Scaling
+from crlm.search import Floats
 from crlm.tables import Table, check_writable, row_blocks, write_together
 
 if TYPE_CHECKING:
@@ -44,9 +46,11 @@ if TYPE_CHECKING:
 __all__ = [
     "SUFFIX",
     "Data",
+    "Part",
     "Scaling",
     "Source",
     "describe",
+    "difference",
     "fingerprint",
     "is_model",
     "load",
@@ -157,12 +161,10 @@ def is_model(path: Path) -> bool:
 
 def fingerprint(model: CRLM) -> str:
     """Number that belongs to the rows a model was fitted to, and to no others."""
-    certificate = model.certificate_
-    return _fingerprint(certificate.n, certificate.d, certificate.marks)
-
-
-def _fingerprint(n: int, d: int, marks: NDArray[np.uint64]) -> str:
-    return hashlib.sha256(f"{n} {d} ".encode() + marks.astype("<u8").tobytes()).hexdigest()
+    found = model.certificate_
+    head = f"{len(model.labels_)} {model.n_features_in_} ".encode()
+    own = model._seal.to_bytes(8) if found is None else found.marks.astype("<u8").tobytes()
+    return hashlib.sha256(head + own).hexdigest()
 
 
 def _libraries() -> dict[str, str]:
@@ -242,29 +244,65 @@ def check_rows(model: CRLM, table: Table, found: Source) -> None:
             f"{model.n_features_in_:,}. Fit again, or give the file as it was."
         )
         raise InputError(msg)
-    changed = _changed_rows(model, table, found)
-    if len(changed):
+    differs = difference(model, _fitted_parts(model, table, found))
+    if differs:
         msg = (
-            f"{found.name} was changed since the model was fitted: {len(changed):,} of "
-            f"{model.certificate_.n:,} rows differ (first: {changed[0]}). Fit again, or give the "
-            f"file as it was."
+            f"{found.name} was changed since the model was fitted: {differs}. Fit again, or give "
+            f"the file as it was."
         )
         raise InputError(msg)
 
 
-def _changed_rows(model: CRLM, table: Table, found: Source) -> NDArray[np.int64]:
+class Part(NamedTuple):
+    """Some rows that should be those of a fit: their numbers, which are finite, and those."""
+
+    numbers: NDArray[np.integer[Any]]
+    finite: NDArray[np.bool_]
+    points: Floats
+
+
+def difference(model: CRLM, parts: Iterable[Part]) -> str:
+    """How many rows differ from those of the fit, in words; nothing if none does."""
+    n = f"{len(model.labels_):,}"
+    found = model.certificate_
+    if found is None:
+        return "" if _seal_of(parts) == model._seal else f"some of {n} rows differ"
+    changed = _changed_rows(found.marks, parts)
+    return f"{len(changed):,} of {n} rows differ (first: {changed[0]})" if len(changed) else ""
+
+
+def _changed_rows(marks: NDArray[np.uint64], parts: Iterable[Part]) -> NDArray[np.int64]:
     """Row numbers of what was fitted and is not the same now."""
-    marks, done, changed = model.certificate_.marks, 0, []
+    done, changed = 0, []
+    for numbers, finite, points in parts:
+        own = marks[done : done + len(numbers)]
+        same = finite.copy()
+        same[finite] = row_marks(points) == own[finite]
+        changed.append(numbers[~same])
+        done += len(numbers)
+    return np.concatenate(changed)
+
+
+def _seal_of(parts: Iterable[Part]) -> int | None:
+    """Seal of rows; None when some are not finite, which those of a fit are."""
+    done, seals = 0, []
+    for numbers, finite, points in parts:
+        if not finite.all():
+            return None
+        seals.append(seal(points, done))
+        done += len(numbers)
+    return merge_seals(seals)
+
+
+def _fitted_parts(model: CRLM, table: Table, found: Source) -> Iterator[Part]:
+    """What was fitted, as it is now."""
     for start, block in row_blocks(table.X):
         rows = np.arange(len(block)) if found.rows is None else _within(found.rows, start, block)
-        points = block[rows]
-        same = np.isfinite(points).all(axis=1)
-        if same.all() and len(points):
-            ready = check_points(found.transform.apply(points), model._metric)
-            same = row_marks(ready) == marks[done : done + len(rows)]
-        done += len(rows)
-        changed.append(start + rows[~same])
-    return np.concatenate(changed)
+        finite = np.isfinite(block[rows]).all(axis=1)
+        points = block[rows[finite]]
+        if len(points):
+            points = check_points(found.transform.apply(points), model._metric)
+        yield Part(start + rows, finite, points)
 
 
 def _within(rows: NDArray[np.int64], start: int, block: NDArray[Any]) -> NDArray[np.int64]:
@@ -279,6 +317,8 @@ def _restored_settings(document: dict[str, Any]) -> dict[str, Any] | None:
     tables = [document.get("libraries")]
     if found is not None:
         tables += [found.get("values"), found.get("origins")] if isinstance(found, dict) else [None]
-    if not all(isinstance(table, dict) for table in tables):
+    if not all(isinstance(table, dict) for table in tables) or "settings" not in document:
         raise DamagedError("its settings are no settings")
+    if not isinstance(document.get("crlm"), str):
+        raise DamagedError("it does not say which crlm made it")
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -12,9 +13,10 @@ from crlm import checks
 from crlm.certificate import Certificate
 from crlm.errors import ParameterError
 from crlm.labels import BACKGROUND
-from crlm.loss import sq_cutoff
+from crlm.landmarks.tally import Tally
+from crlm.loss import QUANTUM, sq_cutoff
 from crlm.record.archive import Arrays, DamagedError
-from crlm.record.shapes import check_arrays
+from crlm.record.shapes import check_arrays, has_tally
 from crlm.sigma import SigmaEstimate
 from crlm.theory.conditions import Conditions
 from crlm.theory.margins import Margin
@@ -53,6 +55,7 @@ def parts(model: CRLM) -> tuple[dict[str, Any], Arrays]:
         "feature_names": None if names is None else [str(name) for name in names],
         "estimate": _estimate(model.sigma_estimate_),
         "certificate": _certificate(model.certificate_),
+        "landmarks": _landmarks(model),
     }
     arrays = {
         "labels": _small(model.labels_),
@@ -62,11 +65,13 @@ def parts(model: CRLM) -> tuple[dict[str, Any], Arrays]:
         **{name: getattr(model, f"{name}_") for name in _BY_CLUSTER},
         "background_center": center,
         **_certificate_arrays(model.certificate_),
+        **_landmark_arrays(model),
+        **_tally_arrays(model),
     }
     if model.sigma_estimate_ is not None:
         for name in _ESTIMATED:
             arrays[f"estimate.{name}"] = np.asarray(getattr(model.sigma_estimate_, name))
-    return document, {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    return document, {name: np.asarray(array, order="C") for name, array in arrays.items()}
 
 
 def plain(value: float) -> float | str:
@@ -107,7 +112,9 @@ def _estimate(estimate: SigmaEstimate | None) -> dict[str, Any] | None:
     }
 
 
-def _certificate(certificate: Certificate) -> dict[str, Any]:
+def _certificate(certificate: Certificate | None) -> dict[str, Any] | None:
+    if certificate is None:
+        return None
     found = certificate.conditions
     return {
         "margins": {
@@ -123,7 +130,9 @@ def _certificate(certificate: Certificate) -> dict[str, Any]:
     }
 
 
-def _certificate_arrays(certificate: Certificate) -> Arrays:
+def _certificate_arrays(certificate: Certificate | None) -> Arrays:
+    if certificate is None:
+        return {}
     pairs, radii, _ = certificate.sample
     arrays = {
         "marks": certificate.marks,
@@ -136,6 +145,27 @@ def _certificate_arrays(certificate: Certificate) -> Arrays:
     if certificate.weights is not None:
         arrays["weights"] = certificate.weights
     return {f"certificate.{name}": np.asarray(array) for name, array in arrays.items()}
+
+
+def _landmarks(model: CRLM) -> dict[str, Any] | None:
+    """What stands for the rows where there are no marks of each."""
+    return {"seal": f"{model._seal:016x}"} if model.certificate_ is None else None
+
+
+def _landmark_arrays(model: CRLM) -> Arrays:
+    if model.certificate_ is not None:
+        return {}
+    arrays: Arrays = {"landmarks.rows": model.landmark_indices_}
+    if model._row_weights is not None:
+        arrays["landmarks.weights"] = model._row_weights
+    return arrays
+
+
+def _tally_arrays(model: CRLM) -> Arrays:
+    """Sums to go on counting from; an exact fit has none before its first update."""
+    if not hasattr(model, "_tally"):
+        return {}
+    return {f"tally.{name}": np.asarray(value) for name, value in model._tally._asdict().items()}
 
 
 # And back
@@ -159,7 +189,8 @@ def restore(cls: type[Model], document: dict[str, Any], arrays: Arrays) -> Model
 
 def _restored(cls: type[Model], document: dict[str, Any], arrays: Arrays) -> Model:
     n, d, k = (whole(document, name) for name in ("n", "d", "k"))
-    check_arrays(arrays, n, d, k, estimated=document["estimate"] is not None)
+    certified = document["certificate"] is not None
+    check_arrays(arrays, n, d, k, estimated=document["estimate"] is not None, certified=certified)
     known = set(cls._get_param_names()) - {"progress"}
     model = cls(**_checked_parameters(document["parameters"], known))
     fitted = document["fitted"]
@@ -179,7 +210,7 @@ def _restored(cls: type[Model], document: dict[str, Any], arrays: Arrays) -> Mod
         setattr(model, f"{name}_", arrays[name])
     model.background_weight_ = real(fitted, "background_weight")
     model._background = (arrays["background_center"], real(fitted, "background_radius"))
-    model.n_duplicates_ = whole(fitted, "n_duplicates")
+    model.n_duplicates_ = whole(fitted, "n_duplicates") if certified else None
     names = document["feature_names"]
     if names is not None:
         good = isinstance(names, list) and all(isinstance(name, str) for name in names)
@@ -187,7 +218,12 @@ def _restored(cls: type[Model], document: dict[str, Any], arrays: Arrays) -> Mod
             raise DamagedError("it does not name every column")
         model.feature_names_in_ = np.array(names, dtype=object)
     model.sigma_estimate_ = _restored_estimate(document["estimate"], arrays)
-    model.certificate_ = _restored_certificate(model, document["certificate"], arrays)
+    if certified:
+        model.certificate_ = _restored_certificate(model, document["certificate"], arrays)
+    else:
+        _restore_landmarks(model, document["landmarks"], arrays)
+    if has_tally(arrays):
+        _restore_tally(model, arrays)
     _check_labels(model)
     return model
 
@@ -205,15 +241,48 @@ def _checked_parameters(values: dict[str, Any], known: set[str]) -> dict[str, An
     return values
 
 
+def _restore_landmarks(model: CRLM, record: dict[str, Any], arrays: Arrays) -> None:
+    """Give a model what a fit in passes has in the place of a certificate."""
+    rows, seal = arrays["landmarks.rows"], record["seal"]
+    model.certificate_ = None
+    if not isinstance(seal, str) or not re.fullmatch(r"[0-9a-f]{16}", seal):
+        raise DamagedError("it does not say which rows it was fitted to")
+    within = len(rows) and rows[0] >= 0 and rows[-1] < len(model.labels_)
+    if not within or (np.diff(rows) <= 0).any() or not _are_centers(model, rows):
+        raise DamagedError("its landmarks are none")
+    model.landmark_indices_, model._seal = rows, int(seal, 16)
+    if "landmarks.weights" in arrays:
+        model._row_weights = arrays["landmarks.weights"]
+
+
+def _are_centers(model: CRLM, rows: Any) -> bool:
+    return bool(model.refine or np.isin(model.center_indices_, rows).all())
+
+
+def _restore_tally(model: CRLM, arrays: Arrays) -> None:
+    """Give a model the sums that `update` goes on from."""
+    held = (arrays[f"tally.{name}"] for name in Tally._fields)
+    found = Tally(*held)  # type: ignore[arg-type]
+    found = found._replace(background=int(found.background))
+    inside = model.labels_[model.labels_ != BACKGROUND]
+    fewer = np.bincount(inside, minlength=model.n_clusters_) > found.rows
+    same = np.allclose(found.weights * QUANTUM, model.cluster_sizes_)
+    if fewer.any() or not same or (found.weights <= 0).any() or found.background < 0:
+        raise DamagedError("its clusters do not have as many rows as they claim")
+    model._tally = found
+
+
 def _check_labels(model: CRLM) -> None:
     """Refuse labels that are not those of the clusters, and balls without their centre."""
     labels, k = model.labels_, model.n_clusters_
-    weights = model.certificate_.weights
+    weights = model._sample_weight
     if labels.min(initial=0) < BACKGROUND or labels.max(initial=BACKGROUND) != k - 1:
         raise DamagedError("its labels do not number its clusters")
     inside = labels != BACKGROUND
     w = None if weights is None else weights[inside]
-    if not np.allclose(np.bincount(labels[inside], w, minlength=k), model.cluster_sizes_):
+    sizes = np.bincount(labels[inside], w, minlength=k)
+    # A tally may count rows that came after the fit.
+    if not hasattr(model, "_tally") and not np.allclose(sizes, model.cluster_sizes_):
         raise DamagedError("its clusters do not have as many rows as they claim")
     rows = model.center_indices_
     if k and (rows.min() < 0 or rows.max() >= len(labels)):

@@ -12,8 +12,8 @@ from crlm.record.archive import Arrays, DamagedError
 class Kind(NamedTuple):
     """What an array must be.
 
-    `shape` has a letter of the document (n, d, k) for each axis, ``"?"`` for any length, or is
-    None where more than one shape is right. Of values only centres must be finite.
+    `shape` has a letter of the document (n, d, k) or a digit for each axis, ``"?"`` for any
+    length, or is None where more than one shape is right. Of values only centres must be finite.
     """
 
     dtypes: str
@@ -35,6 +35,11 @@ ARRAYS = {
     "p_values": Kind(_FLOATS, "k"),
     "weights": Kind(_FLOATS, "k", finite=True),
     "background_center": Kind(_FLOATS, "d", finite=True),
+    "source.rows": Kind(_WHOLE, "n", needed=False),
+    "source.shift": Kind(_FLOATS, "d", needed=False, finite=True),
+    "source.scale": Kind(_FLOATS, "d", needed=False, finite=True),
+}
+CERTIFICATE = {
     "certificate.marks": Kind("u8", "n"),
     "certificate.weights": Kind(_COUNTS, "n", needed=False, finite=True),
     "certificate.sigmas": Kind(_FLOATS, "k"),
@@ -45,9 +50,17 @@ ARRAYS = {
     "certificate.sizes": Kind(_WHOLE, "k"),
     "certificate.pairs": Kind(_FLOATS, "?"),
     "certificate.radii": Kind(_FLOATS, "?"),
-    "source.rows": Kind(_WHOLE, "n", needed=False),
-    "source.shift": Kind(_FLOATS, "d", needed=False, finite=True),
-    "source.scale": Kind(_FLOATS, "d", needed=False, finite=True),
+}
+LANDMARKS = {
+    "landmarks.rows": Kind(_WHOLE, "?"),
+    "landmarks.weights": Kind(_COUNTS, "n", needed=False, finite=True),
+}
+TALLY = {
+    "tally.rows": Kind(_WHOLE, "k"),
+    "tally.weights": Kind(_WHOLE, "k"),
+    "tally.sums": Kind(_WHOLE, "k3d"),
+    "tally.squares": Kind(_WHOLE, "k3"),
+    "tally.background": Kind(_WHOLE, ""),
 }
 ESTIMATE = {
     "estimate.edges": Kind(_FLOATS, "?", finite=True),
@@ -58,20 +71,28 @@ ESTIMATE = {
 }
 
 
-def check_arrays(arrays: Arrays, n: int, d: int, k: int, *, estimated: bool) -> None:
+def check_arrays(
+    arrays: Arrays, n: int, d: int, k: int, *, estimated: bool, certified: bool
+) -> None:
     """Refuse arrays that are not those of a model of n rows, d columns and k clusters."""
     if not n or not d:
         raise DamagedError("it has no rows or no columns")
-    wanted = ARRAYS | (ESTIMATE if estimated else {})
+    wanted = ARRAYS | (CERTIFICATE if certified else LANDMARKS)
+    wanted |= (ESTIMATE if estimated else {}) | (TALLY if has_tally(arrays) else {})
     for name in arrays:
         if name not in wanted:
             msg = f"it has an array {name[:40]!r} that no model has"
             raise DamagedError(msg)
-    lengths = {"n": n, "d": d, "k": k}
+    lengths = {"n": n, "d": d, "k": k, "3": 3}
     for name, kind in wanted.items():
         _check(name, kind, arrays, lengths)
-    if arrays["certificate.gaps"].shape not in ((), (k, k)):
+    if certified and arrays["certificate.gaps"].shape not in ((), (k, k)):
         raise DamagedError("its 'certificate.gaps' has the wrong shape")
+
+
+def has_tally(arrays: Arrays) -> bool:
+    """Whether there are sums to go on counting from."""
+    return any(name.startswith("tally.") for name in arrays)
 
 
 def _check(name: str, kind: Kind, arrays: Arrays, lengths: dict[str, int]) -> None:

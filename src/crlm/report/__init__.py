@@ -122,18 +122,19 @@ def _context(
     lines = cluster_lines(model, inputs, tiles, limits)
     again = reproduce(model, inputs, limits)
     data = page_data(model, inputs, estimate, found, once.xy, limits)
+    certificate = model.certificate_
     return {
         "name": inputs.name,
         "date": datetime.now(UTC).strftime("%-d %B %Y, %H:%M UTC"),
         "version": __version__,
         "hash": record.fingerprint(model)[:16],
-        "shape": f"{model.certificate_.n:,} rows × {model.certificate_.d:,} columns",
+        "shape": f"{len(model.labels_):,} rows × {model.n_features_in_:,} columns",
         "verdict": verdict_words(model, estimate),
         "alerts": once.alerts,
         "histogram": draw_histogram(distances_of(model, estimate)),
         "curve": None if found is None else draw_curve(sweep(model, found, estimate)),
         "plateau": plateau(model, estimate),
-        "admissible": admissible_interval(model.certificate_),
+        "admissible": None if certificate is None else admissible_interval(certificate),
         "estimate": estimate,
         "sigma_max": model.sigma_max_,
         "stops": None if found is None else (found["sigmas"][0], found["sigmas"][-1]),
@@ -161,9 +162,13 @@ def left_out(
     k, n = model.n_clusters_, len(model.labels_)
     said = dict.fromkeys(("sigma", "clusters", "gallery", "pictures", "map", "labels"), "")
     if without_stops:
+        why = (
+            "the model has landmarks, and a fit at another bandwidth reads all rows again."
+            if model.certificate_ is None
+            else "more pairs of rows are within reach than there is room for."
+        )
         said["sigma"] = (
-            "The bandwidth cannot be moved in this file, and there is no stability curve: more "
-            "pairs of rows are within reach than there is room for."
+            f"The bandwidth cannot be moved in this file, and there is no stability curve: {why}"
         )
     if k > limits.table:
         said["clusters"] = f"The first {limits.table:,} of {k:,} clusters are listed."

@@ -79,6 +79,9 @@ def _nothing(model: CRLM) -> list[Alert]:
         "Every row is background. A larger alpha reports less certain clusters; alpha=None "
         "(--alpha none) shows every ball, as the paper's rule does."
     )
+    if model.certificate_ is None:
+        tried = count(len(model.landmark_indices_), "row")
+        text += f" Only {tried} could be centres: a cluster without a landmark is not seen."
     return [Alert("warning", "No cluster was found", text)]
 
 

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crlm import record
-from crlm.certificate import row_marks
 from crlm.checks import check_points, check_table
 from crlm.errors import InputError
 from crlm.labels import BACKGROUND
@@ -145,18 +144,15 @@ def _meta_of(table: Table) -> dict[str, list[str]]:
 
 
 def _check_same(model: CRLM, points: Floats) -> None:
-    certificate = model.certificate_
-    if points.shape != (certificate.n, certificate.d):
+    n, d = len(model.labels_), model.n_features_in_
+    if points.shape != (n, d):
         given = f"{points.shape[0]:,} x {points.shape[1]:,}"
-        fitted = f"{certificate.n:,} x {certificate.d:,}"
+        fitted = f"{n:,} x {d:,}"
         msg = f"X is {given}, the model was fitted on {fitted}. Pass the data of fit."
         raise InputError(msg)
-    changed = np.flatnonzero(row_marks(points) != certificate.marks)
-    if len(changed):
-        msg = (
-            f"X is not the data of fit: {len(changed):,} of {len(points):,} rows differ (first: "
-            f"{int(changed[0])}). Pass the same rows in the same order."
-        )
+    every = record.Part(np.arange(n), np.ones(n, dtype=np.bool_), points)
+    if differs := record.difference(model, [every]):
+        msg = f"X is not the data of fit: {differs}. Pass the same rows in the same order."
         raise InputError(msg)
 
 

@@ -46,9 +46,12 @@ class Stops(NamedTuple):
 def find_stops(model: CRLM, inputs: Inputs, estimate: SigmaEstimate) -> Stops | None:
     """Look from far too small to far too large, or as far as pairs are not too many.
 
-    The bandwidth of the model is one of the stops; None when the pairs do not reach that far.
+    The bandwidth of the model is one of the stops; None when the pairs do not reach that far, and
+    for landmarks, whose clusters need not be those of all rows.
     """
-    task = copy(model)._task(inputs.X, model.certificate_.weights, reset=True)
+    if model.certificate_ is None:
+        return None
+    task = copy(model)._task(inputs.X, model._sample_weight, reset=True)
     try:
         quiet = replace(task, progress=None)  # the bandwidths take longer, and are counted below
         pairs, high = stored_pairs(quiet, estimate, model.sigma_max_, MAX_SEARCHED)
@@ -124,7 +127,7 @@ def _pairs_of_centers(stops: Stops, records: list[dict[str, list[Any]]]) -> _Kep
 
 def sweep(model: CRLM, live: dict[str, Any], estimate: SigmaEstimate) -> Sweep:
     """Number of clusters and share of the rows in them at every stop."""
-    weights = model.certificate_.weights
+    weights = model._sample_weight
     total = float(live["n"] if weights is None else weights.sum())
     return Sweep(
         np.array(live["sigmas"]),

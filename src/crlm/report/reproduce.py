@@ -30,6 +30,9 @@ _FLAGS = {
     "alpha": "--alpha",
     "G": "--G",
     "metric": "--metric",
+    "n_landmarks": "--landmarks",
+    "min_weight": "--min-weight",
+    "refine": "--refine",
 }
 _LIBRARIES = ("numpy", "scipy", "scikit-learn")
 
@@ -48,7 +51,7 @@ def reproduce(model: CRLM, inputs: Inputs, limits: Limits) -> dict[str, Any]:
             ("sigma_max_", sigma),
             ("radius_", repr(float(model.radius_))),
             ("G_", repr(float(model.G_))),
-            ("rows × columns", f"{model.certificate_.n:,} × {model.certificate_.d:,}"),
+            ("rows × columns", f"{len(model.labels_):,} × {model.n_features_in_:,}"),
             ("fingerprint of the rows", record.fingerprint(model)),
         ],
         "versions": [
@@ -68,7 +71,7 @@ def command(model: CRLM) -> str:
     words = ["crlm", "fit", name, "--sigma-max", PLACE]
     if chosen is None:
         for key, value in _changed(model).items():
-            words += [_FLAGS[key], "none" if value is None else str(value)]
+            words += _flag(_FLAGS[key].removeprefix("--"), value)
     else:
         values = chosen.get("values", {})
         for key in chosen.get("origins", {}):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.spatial import distance
 
 from crlm import scores
-from crlm.findings import MEANINGS, findings, verdict
+from crlm.findings import MEANINGS, findings, trust
 from crlm.gallery import Picks, pick_rows
 from crlm.labels import BACKGROUND
 from crlm.look.shape import round_limit, top_direction
@@ -60,7 +60,7 @@ def verdict_words(model: CRLM, estimate: SigmaEstimate) -> dict[str, Any]:
         "found": found,
         "evidence": estimate.evidence,
         "bandwidth": _bandwidth_words(model, estimate),
-        "certificate": verdict(model.certificate_) if k else "",
+        "certificate": trust(model) if k else "",
         "numbers": [
             (f"{k:,}", "cluster" if k == 1 else "clusters"),
             (f"{100 * inside / n:.1f}\u00a0%", "of rows in clusters"),
@@ -178,8 +178,8 @@ class Margin(NamedTuple):
 
 
 def margins(model: CRLM) -> list[Margin]:
-    """Conditions of the certificate, worst first."""
-    if not model.n_clusters_:
+    """Conditions of the certificate, worst first; none where there is none."""
+    if not model.n_clusters_ or model.certificate_ is None:
         return []
     signs = {"exact": "", "at least": "≥ ", "at most": "≤ "}
     return [

@@ -31,7 +31,7 @@ from crlm.describe import METHODS
 from crlm.errors import InputError
 from crlm.tables.arrays import read_made, read_npy, read_npz
 from crlm.tables.common import Table, Wanted, listed
-from crlm.tables.folder import read_folder, warn_of_failures
+from crlm.tables.folder import holds_parquet, read_folder, warn_of_failures
 from crlm.tables.hdf5 import read_hdf5
 from crlm.tables.kept import Kept, find_roles
 from crlm.tables.made import check_made_alike
@@ -43,6 +43,7 @@ from crlm.tables.output import (
     label_writer,
     replacing,
     replacing_folder,
+    steady_parts,
     sweep,
     write_labels,
     write_labels_csv,
@@ -61,6 +62,7 @@ __all__ = [
     "Table",
     "check_made_alike",
     "check_writable",
+    "holds_parquet",
     "image_paths",
     "invalid_rows",
     "label_writer",
@@ -70,6 +72,7 @@ __all__ = [
     "replacing_folder",
     "row_blocks",
     "row_job",
+    "steady_parts",
     "sweep",
     "take_rows",
     "warn_of_failures",
@@ -219,6 +222,8 @@ def made_of(path: Path, descriptor: str | None = None) -> Mapping[str, Any]:
 
     Nothing when it does not say, or is not there any more.
     """
+    if path.is_dir() and holds_parquet(path):
+        return {}
     if path.is_dir():
         return METHODS[descriptor or "hog"]().settings
     try:

@@ -10,19 +10,26 @@ from crlm.errors import CRLMWarning, InputError
 from crlm.images import SUFFIXES, list_images
 from crlm.tables.common import Table, Wanted, listed
 from crlm.tables.kept import Kept
+from crlm.tables.parquet import parquet_files, read_parquets
 
 
 def read_folder(folder: Path, wanted: Wanted) -> Table:
-    """Descriptors of the pictures in a folder; their paths are kept."""
+    """Descriptors of the pictures in a folder, or if it has none, its parquet files together."""
+    paths = list_images(folder)
+    tables = [] if paths else parquet_files(folder)
+    if tables:
+        return read_parquets(tables, wanted, f"{folder}")
     given = {"--columns": wanted.columns, "--vector": wanted.vector, "--key": wanted.key}
     for flag, value in given.items():
         if value is not None:
             msg = f"{flag} is about files of numbers, but {folder} is a folder of images."
             raise InputError(msg)
-    paths = list_images(folder)
     if not paths:
         kinds = listed(sorted(SUFFIXES), 20)
-        msg = f"{folder} is a folder without images ({kinds}). Give such a folder, or one file."
+        msg = (
+            f"{folder} is a folder without images ({kinds}) or .parquet files. Give such a folder, "
+            f"or one file."
+        )
         raise InputError(msg)
     descriptor = METHODS[wanted.descriptor or "hog"]()
     described = describe_images(paths, descriptor)
@@ -36,6 +43,11 @@ def read_folder(folder: Path, wanted: Wanted) -> Table:
     roles = {"id": "path", "image": "path"}
     made = descriptor.settings
     return Table(described.X, None, f"{folder}", notes=(note,), kept=kept, roles=roles, made=made)
+
+
+def holds_parquet(folder: Path) -> bool:
+    """Whether a folder stands for the parquet files in it."""
+    return not list_images(folder) and bool(parquet_files(folder))
 
 
 def warn_of_failures(failures: list[str], total: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import importlib.util
 import os
 import secrets
@@ -20,6 +21,7 @@ from crlm.tables.arrow import import_pyarrow
 from crlm.tables.common import listed
 
 _PARTS: set[Path] = set()  # not ready yet
+_STEADY: list[str] = []  # whoever wants the same partial names in every run
 
 
 def write_labels(path: str | os.PathLike[str], labels: ArrayLike, *, force: bool = False) -> None:
@@ -113,9 +115,12 @@ def replacing_folder(path: Path) -> Iterator[Path]:
 @contextmanager
 def _partial(path: Path, target: Path) -> Iterator[Path]:
     """Name for what is not ready yet, beside `target`; nothing of that name is left behind."""
-    partial = target.with_name(f".crlm-{secrets.token_hex(6)}.part")
+    partial = target.with_name(f".crlm-{_token(target)}.part")
     _PARTS.add(partial)
     try:
+        if _STEADY:
+            _remove(partial)
+            _PARTS.add(partial)
         yield partial
     except CRLMError:  # of another file, and already in words
         raise
@@ -133,6 +138,29 @@ def _partial(path: Path, target: Path) -> Iterator[Path]:
         raise OutputError(msg) from error
     finally:
         _remove(partial)
+
+
+def _token(target: Path) -> str:
+    if not _STEADY:
+        return secrets.token_hex(6)
+    return hashlib.sha256(f"{_STEADY[-1]} {target}".encode()).hexdigest()[:12]
+
+
+@contextmanager
+def steady_parts(owner: Path | None) -> Iterator[None]:
+    """Let what is written have the same partial names in every run of the same owner.
+
+    So a run that goes on after one that was killed clears up after it. Two at the same time must
+    not have the same owner; None is nobody.
+    """
+    if owner is None:
+        yield
+        return
+    _STEADY.append(str(owner.resolve()))
+    try:
+        yield
+    finally:
+        _STEADY.pop()
 
 
 def sweep() -> None:

@@ -7,17 +7,41 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from crlm.errors import InputError
 from crlm.tables.arrow import Source, arrow_errors, import_pyarrow, only_needed, table_of
 from crlm.tables.common import Table, Wanted
+from crlm.tables.kept import Kept
 from crlm.tables.limits import check_declared
 
 
 def read_parquet(path: Path, wanted: Wanted) -> Table:
     """Matrix of a parquet file."""
     return table_of(open_parquet(path), wanted)
+
+
+def parquet_files(folder: Path) -> list[Path]:
+    """Parquet files of a folder and of those in it, in the order of their names."""
+    return sorted(path for path in folder.rglob("*.parquet") if path.is_file())
+
+
+def read_parquets(paths: list[Path], wanted: Wanted, source: str) -> Table:
+    """Matrix of several parquet files, one after the other; what is kept beside it is in all."""
+    tables = [read_parquet(path, wanted) for path in paths]
+    first = tables[0]
+    for path, table in zip(paths, tables, strict=True):
+        if table.columns != first.columns or table.X.shape[1] != first.X.shape[1]:
+            msg = (
+                f"{path.name} has other columns than {paths[0].name}. All files of a folder must "
+                f"have the same; choose them with --columns."
+            )
+            raise InputError(msg)
+    names = [name for name in first.kept if all(name in table.kept for table in tables)]
+    kept = Kept(names, lambda name: [value for table in tables for value in table.kept[name]])
+    X = np.concatenate([table.X for table in tables])
+    return first._replace(X=X, source=source, kept=kept)
 
 
 def read_feather(path: Path, wanted: Wanted) -> Table:
@@ -49,6 +73,12 @@ def open_parquet(path: Path) -> Source:
 def parquet_rows(path: Path) -> int:
     """Number of rows, as the file's footer says."""
     return open_parquet(path).n
+
+
+def parquet_columns(path: Path, columns: Sequence[str] | None) -> list[str] | None:
+    """Names of the columns that are coordinates; None when one column holds vectors."""
+    names, wanted = only_needed(open_parquet(path), Wanted(columns=columns))
+    return None if wanted.vector is not None else names
 
 
 def parquet_blocks(path: Path, columns: Sequence[str] | None, rows: int) -> Iterator[NDArray[Any]]:

@@ -22,6 +22,7 @@ from crlm.theory.conditions import Conditions, conditions
 from crlm.theory.geometry import log_kummer_m1, log_lens, log_q, log_q2
 from crlm.theory.guarantees import Guarantee, guarantee
 from crlm.theory.landmarks import (
+    candidate_weight,
     landmark_conditional,
     landmark_guarantee,
     plan_candidates,
@@ -59,6 +60,7 @@ __all__ = [
     "SigmaMaxInterval",
     "adaptive_G",
     "assumptions",
+    "candidate_weight",
     "center_bound",
     "center_rate",
     "center_tail",

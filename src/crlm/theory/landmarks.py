@@ -187,6 +187,17 @@ def plan_candidates(min_weight: float, delta: float = 0.01, k: int | None = None
     return max(1, math.ceil(math.log(delta / k) / math.log1p(-min_weight)))
 
 
+def candidate_weight(candidates: int, delta: float = 0.01) -> float:
+    """Smallest share of all points that has one of the candidates, but with chance `delta`.
+
+    :func:`plan_candidates` for one cluster, turned round.
+
+    >>> round(candidate_weight(459), 5)
+    0.00998
+    """
+    return -math.expm1(math.log(delta) / check_count("candidates", candidates))
+
+
 def plan_landmarks(
     d: float,
     weights: ArrayLike,
