@@ -140,7 +140,6 @@ def test_six_real_classes_are_found_among_120_others_with_all_components():
     cell = {"method": "CRLM", "negatives": 120, "draw": 0}  # 200 components of all lose a class
     rows = {row["radius"]: row for row in work(cell, Plan(data=REAL))}
     assert rows[20_500.0]["F"] > 0.984
-    assert rows[15_000.0]["F"] < 0.9
 
 
 @needs["faces72_imagenet1000_mobilenetv2.npz"]
