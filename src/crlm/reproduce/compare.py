@@ -59,11 +59,11 @@ def average(rows: list[Row], method: str, key: str) -> float:
 
 
 def first(rows: list[Row], key: str, ours: Sequence[str]) -> tuple[str, float]:
-    """Best competitor, ours left out, and its mean score."""
+    """Best competitor, ours left out, and its mean score; nobody and NaN if none was run."""
     rivals = [method for method in distinct(rows, "method") if method not in ours]
     means = {method: average(rows, method, key) for method in rivals}
     known = {method: value for method, value in means.items() if np.isfinite(value)}
-    return max(known.items(), key=lambda item: item[1])
+    return max(known.items(), key=lambda item: item[1], default=("nobody", float("nan")))
 
 
 def score_table(

@@ -83,6 +83,7 @@ def cells(plan: Plan) -> list[Cell]:
         for m in PRINTED
         for i in range(plan.pick(2, DRAWS))
         for name in BY_NAME
+        if plan.wants(name)
     ]
 
 
@@ -166,7 +167,7 @@ def _claim(m: int, at_one: list[Row], shown: list[Row]) -> Claim:
         f"{good} of {len(at_one)} draws. {rival} reaches {percent(value)} % (accuracy "
         f"{percent(average(shown, rival, 'accuracy'))} %) at the best setting of each draw.",
         f"figure of CRLM: {reached}; far ahead: "
-        + ("yes" if value < F else f"no, {rival} at its best setting is not behind"),
+        + (f"no, {rival} at its best setting is not behind" if value >= F else "yes"),
     )
 
 
