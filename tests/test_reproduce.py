@@ -11,7 +11,7 @@ import pytest
 from crlm.baselines import KMeans, TensorDecomposition
 from crlm.cli import main
 from crlm.model import GMMUB
-from crlm.reproduce import NAMES, convergence, find_k, load, region, runner, running_time
+from crlm.reproduce import NAMES, convergence, faces, find_k, load, region, runner, running_time
 from crlm.reproduce.best import best, mean_error_of
 from crlm.reproduce.drawing import ORDER, STYLES, in_order, new_figure
 from crlm.reproduce.runner import run
@@ -215,9 +215,18 @@ def test_a_method_is_taken_at_its_best_setting_and_a_refusal_is_no_number():
     X += np.random.default_rng(0).normal(size=X.shape)
     found = best(KMeans(), X, 1, lambda trial: -len(np.unique(trial.labels)))
     assert found.setting == "2 groups"
+    least = best(KMeans(), X, 2, lambda trial: -len(np.unique(trial.labels)))
+    assert (least.value, least.usual) == (-2.0, -3.0)  # a group for the background is usual
     refused = best(TensorDecomposition(), X, 4, lambda trial: 0.0)
     assert np.isnan(refused.value)
     assert refused.setting.startswith("does not apply")
+
+
+def test_faces_say_who_is_ahead_with_the_truth_and_without_it():
+    at = faces.Lead(100, "raw", 0.9, 0.97, "CL", 0.96, "SC", 0.8)
+    assert faces._claim(100, [at]).agree == "yes"
+    assert faces._claim(100, [at._replace(value=0.98)]).agree == "no: CL at its best is ahead"
+    assert faces._claim(100, [at._replace(blind_value=0.95)]).agree == "no: SC by rule is ahead"
 
 
 def test_error_of_a_trial_is_by_its_own_means_or_those_of_its_labels():

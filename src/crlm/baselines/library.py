@@ -35,14 +35,14 @@ class DBSCAN(Method):
     name: ClassVar[str] = "DBSCAN"
 
     def trials(self, X: Floats, k: int) -> Iterator[Trial]:
-        """Eps between the smallest and the largest distance to the neighbour that counts."""
+        """Eps at the knee of the distances to the neighbour that counts, then any of them."""
         dist = distance.squareform(distance.pdist(X))
         for points in (5, 3, 10):
             if points > len(X):
                 continue
             reach = np.partition(dist, points - 1, axis=1)[:, points - 1]
             low, high = np.quantile(reach[reach > 0], [0.0, 0.9])
-            for eps in [float(np.median(reach)), *np.geomspace(low, high, 20).tolist()]:
+            for eps in [_knee(reach), *np.geomspace(low, high, 20).tolist()]:
                 found = cluster.DBSCAN(eps=eps, min_samples=points, metric="precomputed")
                 yield Trial(f"eps {eps:.4g}, {points} points", _labels(found.fit_predict(dist)))
 
@@ -170,6 +170,16 @@ def k_means(X: Floats, groups: int, seed: int) -> Labels:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct rows than groups
         return _labels(model.fit_predict(X))
+
+
+def _knee(reach: Floats) -> float:
+    """Where the sorted distances bend most, farthest from the line between their ends.
+
+    Its authors tell the user to look for this "first valley" in the plot of those distances.
+    """
+    ordered = np.sort(reach)
+    line = np.linspace(ordered[0], ordered[-1], len(ordered))
+    return max(float(ordered[np.abs(ordered - line).argmax()]), 1e-300)
 
 
 def _leading(A: Floats, k: int, rng: np.random.Generator) -> Floats:
