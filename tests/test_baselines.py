@@ -183,7 +183,5 @@ def test_crlm_at_the_bandwidth_of_the_paper_equals_the_supervised_means():
 def test_dbscan_at_its_usual_setting_finds_a_cluster_in_much_background():
     rng = np.random.default_rng(0)
     X = np.vstack([rng.normal(0, 1, (30, 20)), rng.uniform(-30, 30, (270, 20))])
-    labels = DBSCAN().fit_predict(X, 1)
-    assert len(set(labels[:30].tolist())) == 1
-    assert labels[0] >= 0
-    assert (labels[30:] != labels[0]).all()
+    y = np.repeat([0, -1], [30, 270])
+    assert scores.f_measure(y, DBSCAN().fit_predict(X, 1)) > 0.85
