@@ -173,13 +173,19 @@ def k_means(X: Floats, groups: int, seed: int) -> Labels:
 
 
 def _knee(reach: Floats) -> float:
-    """Where the sorted distances bend most, farthest from the line between their ends.
-
-    Its authors tell the user to look for this "first valley" in the plot of those distances.
-    """
+    """Where sorted distances begin to rise: the "first valley" that its authors tell to look for."""
     ordered = np.sort(reach)
-    line = np.linspace(ordered[0], ordered[-1], len(ordered))
-    return max(float(ordered[np.abs(ordered - line).argmax()]), 1e-300)
+    bend, is_above = _bend(ordered)
+    if is_above:  # the shoulder at which most rows are, all background; the foot is before it
+        bend, _ = _bend(ordered[: bend + 1])
+    return max(float(ordered[bend]), 1e-300)
+
+
+def _bend(ordered: Floats) -> tuple[int, bool]:
+    """Point farthest from the line between both ends, and whether it is above that line."""
+    above = ordered - np.linspace(ordered[0], ordered[-1], len(ordered))
+    at = int(np.abs(above).argmax())
+    return at, bool(above[at] > 0.0)
 
 
 def _leading(A: Floats, k: int, rng: np.random.Generator) -> Floats:
