@@ -173,7 +173,7 @@ def k_means(X: Floats, groups: int, seed: int) -> Labels:
 
 
 def _knee(reach: Floats) -> float:
-    """Where sorted distances begin to rise: the "first valley" that its authors tell to look for."""
+    """Where sorted distances begin to rise: the "first valley" its authors look for."""
     ordered = np.sort(reach)
     bend, is_above = _bend(ordered)
     if is_above:  # the shoulder at which most rows are, all background; the foot is before it
