@@ -180,7 +180,7 @@ def _figure(ours: list[Row], radii: list[float], chosen: float) -> Any:
         ax.plot(shown, values, line, color=STYLES["CRLM"][0], label=f"CRLM, {m} negatives")
     ax.axvline(chosen, color="#999999", linestyle=":", label="chosen on other draws")
     ax.set(xlabel="radius, sigma_max sqrt(4 d)", ylabel="F-measure, %, mean of 20 draws")
-    ax.set_ylim(60, 101)
+    ax.set_ylim(85, 101)
     ax.legend(fontsize="small")
     return figure
 
