@@ -15,6 +15,7 @@ from typing import Any
 
 from crlm import __version__
 from crlm.errors import OutputError
+from crlm.reproduce.drawing import save
 from crlm.reproduce.pages import markdown
 from crlm.reproduce.study import Page, Plan, Row, Study
 from crlm.tables.output import replacing
@@ -136,7 +137,7 @@ def _write(study: Study, plan: Plan, page: Page, rows: list[Row], folder: Path) 
     for name, figure in page.figures.items():
         for suffix in ("png", "svg"):
             with replacing(folder / f"{name}.{suffix}") as file:
-                figure.savefig(file, format=suffix, dpi=130)
+                save(figure, file, suffix)
     record = _heading(study, plan) | {
         "schema": "crlm.reproduce/1",
         "claims": [claim._asdict() for claim in page.claims],
