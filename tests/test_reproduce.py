@@ -225,8 +225,8 @@ def test_a_method_is_taken_at_its_best_setting_and_a_refusal_is_no_number():
 def test_faces_say_who_is_ahead_with_the_truth_and_without_it():
     at = faces.Lead(100, "raw", 0.9, 0.97, "CL", 0.96, "SC", 0.8)
     assert faces._claim(100, [at]).agree == "yes"
-    assert faces._claim(100, [at._replace(value=0.98)]).agree == "no: CL at its best is ahead"
-    assert faces._claim(100, [at._replace(blind_value=0.95)]).agree == "no: SC by rule is ahead"
+    assert faces._claim(100, [at._replace(value=0.98)]).agree == "no, ahead: CL at its best"
+    assert faces._claim(100, [at._replace(blind_value=0.95)]).agree == "no, ahead: SC by rule"
 
 
 def test_error_of_a_trial_is_by_its_own_means_or_those_of_its_labels():
