@@ -65,6 +65,9 @@ def report(rows: list[Row], plan: Plan) -> Page:
              f"{sizes[0]:,} to {sizes[-1]:,}")
         )  # fmt: skip
     ax.set(xscale="log", yscale="log", xlabel="n", ylabel="processor time, s")
+    sizes = sorted(distinct(rows, "n"))
+    ax.set_xticks(sizes, [f"{n:,}" for n in sizes])
+    ax.set_xticks([], minor=True)
     common_legend(figure, axes, columns=4)
     ours = exponents["CRLM"]
     checks = [
