@@ -178,3 +178,10 @@ def test_crlm_at_the_bandwidth_of_the_paper_equals_the_supervised_means():
     X, y = truth.sample(1000, rng=11)
     (ours,), (line,) = Given(5.0).trials(X, 2), Supervised(y).trials(X, 2)
     assert scores.mean_error(line.means, ours.means) < 1e-12
+
+
+def test_dbscan_at_its_usual_setting_finds_a_cluster_in_much_background():
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(0, 1, (30, 20)), rng.uniform(-30, 30, (270, 20))])
+    y = np.repeat([0, -1], [30, 270])
+    assert scores.f_measure(y, DBSCAN().fit_predict(X, 1)) > 0.85

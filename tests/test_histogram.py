@@ -29,6 +29,16 @@ def test_peaks_stand_at_the_true_sigmas(d, seed):
     assert estimate.suggested == pytest.approx(2.1 * 5.0, rel=width)
 
 
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("d", [100, 1000])
+def test_a_peak_is_read_as_exactly_as_the_rows_of_its_cluster_allow(d, seed):
+    sigmas = [1.0, 3.0, 5.0]
+    model = GMMUB.draw(3, d, sigmas, 0.01, D=100, sigma_max=11, rng=seed)
+    X, y = model.sample(3000, rng=seed + 1000)
+    own = [np.sqrt(X[y == j].var(axis=0, ddof=1).mean()) for j in range(3)]
+    assert read(X).peaks == pytest.approx(own, rel=0.02)  # bins are 3 % wide
+
+
 def test_distances_between_two_clusters_are_no_peak_of_their_own():
     rng = np.random.default_rng(0)
     near, far = rng.normal(0, 1, (60, 50)), rng.normal(0, 1, (60, 50)) + 15.0

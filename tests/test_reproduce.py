@@ -11,7 +11,7 @@ import pytest
 from crlm.baselines import KMeans, TensorDecomposition
 from crlm.cli import main
 from crlm.model import GMMUB
-from crlm.reproduce import NAMES, convergence, find_k, load, region, running_time
+from crlm.reproduce import NAMES, convergence, faces, find_k, load, region, runner, running_time
 from crlm.reproduce.best import best, mean_error_of
 from crlm.reproduce.drawing import ORDER, STYLES, in_order, new_figure
 from crlm.reproduce.runner import run
@@ -74,6 +74,69 @@ def test_another_seed_or_size_starts_anew(tmp_path, other):
     assert calls == [0, 1, 2, 3] * 2
 
 
+def test_changed_code_libraries_or_data_start_anew(tmp_path, monkeypatch):
+    calls = []
+    study, data = small_study(calls)._replace(data=("kimia216",)), tmp_path / "data"
+    (data / "kimia216").mkdir(parents=True)
+    run(study, Plan(data=data), tmp_path)
+    run(study, Plan(data=data), tmp_path)
+    assert calls == [0, 1, 2, 3]
+    (data / "kimia216.zip").write_bytes(b"other images")
+    run(study, Plan(data=data), tmp_path)
+    assert len(calls) == 8
+    monkeypatch.setattr(runner, "_code_mark", lambda: 1)
+    run(study, Plan(data=data), tmp_path)
+    assert len(calls) == 12
+    monkeypatch.setattr(runner.metadata, "version", lambda name: "9")
+    run(study, Plan(data=data), tmp_path)
+    assert len(calls) == 16
+
+
+def test_the_mark_of_the_code_sees_every_module(tmp_path, monkeypatch):
+    (tmp_path / "baselines").mkdir()
+    module = tmp_path / "baselines" / "tensor.py"
+    monkeypatch.setattr(runner, "PACKAGE", tmp_path)
+    marks = set()
+    for text in ("a = 1", "a = 2"):
+        module.write_text(text)
+        marks.add(runner._code_mark.__wrapped__())
+    module.rename(tmp_path / "tensor.py")
+    marks.add(runner._code_mark.__wrapped__())
+    assert len(marks) == 3
+
+
+COMPARISONS = ["running_time", "kimia216", "shapes1070", "faces", "convergence"]
+
+
+@pytest.mark.parametrize("name", COMPARISONS)
+def test_methods_can_be_chosen_and_ours_always_runs(name, monkeypatch):
+    for module, loader in (("kimia216", "features"), ("shapes1070", "features"),
+                           ("faces", "images")):  # fmt: skip
+        monkeypatch.setattr(f"crlm.reproduce.{module}.{loader}", lambda source: None)
+
+    def methods(*names):
+        plan = Plan(methods=frozenset(names) if names else None)
+        return {cell.get("method", "CRLM") for cell in load(name).cells(plan)}
+
+    ours = methods("CRLM")
+    assert "CRLM" in ours
+    assert methods("DBSCAN") == ours | {"DBSCAN"}
+    assert methods() > methods("DBSCAN")
+
+
+def test_a_comparison_with_nobody_has_a_page_too(tmp_path, monkeypatch, capsys):
+    sizes = [{"d": d, "k": k, "n": n, "runs": 2} for d, k in convergence.PANELS for n in (300, 600)]
+    monkeypatch.setattr(
+        "crlm.reproduce.convergence.CONVERGENCE",
+        convergence.CONVERGENCE._replace(cells=lambda plan: sizes),
+    )
+    main(["reproduce", "convergence", "--methods", "crlm", "--out", str(tmp_path)])
+    page = (tmp_path / "convergence" / "convergence.md").read_text()
+    assert "holds: in all nine panels CRLM's error is the supervised one" in page
+    assert "--methods CRLM" in page
+    assert "DBSCAN" not in page
+
+
 def test_a_check_that_does_not_hold_gives_exit_code_1_and_a_sentence(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("crlm.reproduce.load", lambda name: small_study([], holds=False))
     assert main(["reproduce", "loss", "--out", str(tmp_path)]) == 1
@@ -123,6 +186,7 @@ def test_the_list_names_every_study_and_its_place_in_the_paper(capsys):
     [
         (["reproduce"], "name what to reproduce"),
         (["reproduce", "nothing"], "there is no study 'nothing'. Choose from: loss,"),
+        (["reproduce", "loss", "--methods", "TD,x"], "no method 'x'. Choose from: CRLM, CRLM(), k"),
     ],
 )
 def test_wrong_names_are_told_with_the_right_ones(argv, words, capsys):
@@ -151,9 +215,18 @@ def test_a_method_is_taken_at_its_best_setting_and_a_refusal_is_no_number():
     X += np.random.default_rng(0).normal(size=X.shape)
     found = best(KMeans(), X, 1, lambda trial: -len(np.unique(trial.labels)))
     assert found.setting == "2 groups"
+    least = best(KMeans(), X, 2, lambda trial: -len(np.unique(trial.labels)))
+    assert (least.value, least.usual) == (-2.0, -3.0)  # a group for the background is usual
     refused = best(TensorDecomposition(), X, 4, lambda trial: 0.0)
     assert np.isnan(refused.value)
     assert refused.setting.startswith("does not apply")
+
+
+def test_faces_say_who_is_ahead_with_the_truth_and_without_it():
+    at = faces.Lead(100, "raw", 0.9, 0.97, "CL", 0.96, "SC", 0.8)
+    assert faces._claim(100, [at]).agree == "yes"
+    assert faces._claim(100, [at._replace(value=0.98)]).agree == "no, ahead: CL at its best"
+    assert faces._claim(100, [at._replace(blind_value=0.95)]).agree == "no, ahead: SC by rule"
 
 
 def test_error_of_a_trial_is_by_its_own_means_or_those_of_its_labels():

@@ -16,7 +16,8 @@ from crlm.reproduce.data import (
     principal_components,
     resized,
 )
-from crlm.reproduce.shapes1070 import draw
+from crlm.reproduce.shapes1070 import draw, work
+from crlm.reproduce.study import Plan
 
 REAL = Path(os.environ.get("CRLM_DATA", Path(__file__).parents[2] / "shared" / "data"))
 needs = {
@@ -132,6 +133,13 @@ def test_draws_from_the_real_1070_follow_the_papers_protocol():
         others = shapes.labels[rows[y < 0]]
         assert len(np.unique(others)) == 60
         assert not shapes.is_positive[rows[y < 0]].any()
+
+
+@needs["kimia1070.zip"]
+def test_six_real_classes_are_found_among_120_others_with_all_components():
+    cell = {"method": "CRLM", "negatives": 120, "draw": 0}  # 200 components of all lose a class
+    rows = {row["radius"]: row for row in work(cell, Plan(data=REAL))}
+    assert rows[20_500.0]["F"] > 0.984
 
 
 @needs["faces72_imagenet1000_mobilenetv2.npz"]

@@ -60,7 +60,7 @@ def read_histogram(X: Floats, weights: Weights) -> SigmaEstimate:
         return float(share[min(reach - low, len(share) - 1)])
 
     all_peaks = _peaks(ordered, d)
-    peaks: list[int] = []
+    sigmas: list[float] = []
     active = every
     while len(active) and (
         found := [p for p in _peaks(ordered, d) if share_within_ball(p) <= SHORTEST]
@@ -70,30 +70,41 @@ def read_histogram(X: Floats, weights: Weights) -> SigmaEstimate:
         company = bins[np.ix_(active, active)].min(axis=1) <= limit
         if not company.any():
             break  # what looked like a peak is the rounding of very large weights
-        peaks.append(found[0])
         gone, rest = active[company], active[~company]
+        own = _histogram(bins, w, gone, gone)
+        sigmas.append(_sigma_at(found[0], own, d))
         # Ordered pairs without those rows, counted from what goes and not from what stays.
-        ordered -= 2.0 * _histogram(bins, w, gone, rest) + _histogram(bins, w, gone, gone)
+        ordered -= 2.0 * _histogram(bins, w, gone, rest) + own
         active = rest
-    if peaks:
-        return SigmaEstimate(FACTOR * _sigma(max(peaks)), "clear", _sigmas(peaks), edges, counts)
+    if sigmas:
+        return SigmaEstimate(FACTOR * max(sigmas), "clear", sorted(sigmas), edges, counts)
 
     if len(all_peaks) > 1:  # the last is the background, or one cluster seen from another
-        first = all_peaks[:1]
-        return SigmaEstimate(FACTOR * _sigma(first[0]), "moderate", _sigmas(first), edges, counts)
+        sigma = _sigma_at(all_peaks[0], ordered, d)
+        return SigmaEstimate(FACTOR * sigma, "moderate", [sigma], edges, counts)
     # No peak stands alone. Guess a ball in which a row has two others on average.
     n_distinct = len(points) * np.count_nonzero(weights) / len(rows)
     reach = edges[1 + int(np.searchsorted(share, min(1.0, 2.0 / n_distinct)))]
     return SigmaEstimate(float(reach) / math.sqrt(2.0), "weak", [], edges, counts)
 
 
-def _sigma(peak: int) -> float:
-    """Middle of a bin."""
-    return float(2.0 ** ((peak + 0.5) / _BINS_PER_OCTAVE))
+def _sigma_at(peak: int, ordered: NDArray[np.float64], d: int) -> float:
+    """Sigma of the cluster whose pairs make this peak.
 
-
-def _sigmas(peaks: list[int]) -> list[float]:
-    return sorted(_sigma(peak) for peak in peaks)
+    A few hundred pairs make a ragged hill, and its highest bin is off by several percent. The top
+    of a curve smoothed by the whole width of the hill is about as exact as the cluster's own rows
+    allow; three values around it give the place between bins.
+    """
+    smooth = _smooth(ordered, _width(d))
+    at = peak - _LOWEST
+    while (step := int(np.argmax(smooth[at - 1 : at + 2])) - 1) != 0:
+        at += step
+    before, top, after = np.log(np.maximum(smooth[at - 1 : at + 2], 1e-300))
+    curvature = before - 2.0 * top + after
+    between = 0.5 * (before - after) / curvature if curvature < 0.0 else 0.0
+    # Whole octaves apart, so that a unit twice as large gives twice the sigma to the last bit.
+    octave, rest = divmod(at + _LOWEST, _BINS_PER_OCTAVE)
+    return math.ldexp(2.0 ** ((rest + 0.5 + float(between)) / _BINS_PER_OCTAVE), octave)
 
 
 def _sample_rows(X: Floats, rows: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -159,12 +170,23 @@ def _histogram(
 
 def _peaks(ordered: NDArray[np.float64], d: int) -> list[int]:
     """Bins at which the smoothed histogram has a clear maximum, ascending."""
-    from scipy import ndimage, signal  # here, because other fits have no use for them
+    from scipy import signal  # here, because other fits have no use for it
 
-    # A cluster's peak is 1 / sqrt(2 d) wide in log distance; smooth by a quarter of that.
     # Smoothing averages about 2 sqrt(pi) width bins, and calms their noise as much.
-    width = max(0.5, 0.25 * _BINS_PER_OCTAVE / math.log(2.0) / math.sqrt(2.0 * d))
-    smooth = ndimage.gaussian_filter1d(ordered / 2.0, width, mode="constant")
+    width = max(0.5, 0.25 * _width(d))
+    smooth = _smooth(ordered / 2.0, width)
     noise = 0.5 / math.sqrt(2.0 * math.sqrt(math.pi) * width)
-    at, _ = signal.find_peaks(np.sqrt(np.maximum(smooth, 0.0)), prominence=_PROMINENCE * noise)
+    at, _ = signal.find_peaks(np.sqrt(smooth), prominence=_PROMINENCE * noise)
     return [_LOWEST + int(p) for p in at]
+
+
+def _width(d: int) -> float:
+    """Standard deviation of a cluster's peak in bins: 1 / sqrt(2 d) in log distance."""
+    return max(0.5, _BINS_PER_OCTAVE / math.log(2.0) / math.sqrt(2.0 * d))
+
+
+def _smooth(counts: NDArray[np.float64], width: float) -> NDArray[np.float64]:
+    from scipy import ndimage  # as above
+
+    smooth: NDArray[np.float64] = ndimage.gaussian_filter1d(counts, width, mode="constant")
+    return np.maximum(smooth, 0.0)

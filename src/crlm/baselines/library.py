@@ -35,14 +35,14 @@ class DBSCAN(Method):
     name: ClassVar[str] = "DBSCAN"
 
     def trials(self, X: Floats, k: int) -> Iterator[Trial]:
-        """Eps between the smallest and the largest distance to the neighbour that counts."""
+        """Eps at the knee of the distances to the neighbour that counts, then any of them."""
         dist = distance.squareform(distance.pdist(X))
         for points in (5, 3, 10):
             if points > len(X):
                 continue
             reach = np.partition(dist, points - 1, axis=1)[:, points - 1]
             low, high = np.quantile(reach[reach > 0], [0.0, 0.9])
-            for eps in [float(np.median(reach)), *np.geomspace(low, high, 20).tolist()]:
+            for eps in [_knee(reach), *np.geomspace(low, high, 20).tolist()]:
                 found = cluster.DBSCAN(eps=eps, min_samples=points, metric="precomputed")
                 yield Trial(f"eps {eps:.4g}, {points} points", _labels(found.fit_predict(dist)))
 
@@ -170,6 +170,22 @@ def k_means(X: Floats, groups: int, seed: int) -> Labels:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct rows than groups
         return _labels(model.fit_predict(X))
+
+
+def _knee(reach: Floats) -> float:
+    """Where sorted distances begin to rise: the "first valley" its authors look for."""
+    ordered = np.sort(reach)
+    bend, is_above = _bend(ordered)
+    if is_above:  # the shoulder at which most rows are, all background; the foot is before it
+        bend, _ = _bend(ordered[: bend + 1])
+    return max(float(ordered[bend]), 1e-300)
+
+
+def _bend(ordered: Floats) -> tuple[int, bool]:
+    """Point farthest from the line between both ends, and whether it is above that line."""
+    above = ordered - np.linspace(ordered[0], ordered[-1], len(ordered))
+    at = int(np.abs(above).argmax())
+    return at, bool(above[at] > 0.0)
 
 
 def _leading(A: Floats, k: int, rng: np.random.Generator) -> Floats:

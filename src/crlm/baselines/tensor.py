@@ -33,7 +33,7 @@ class TensorDecomposition(Method):
         """The one estimate there is."""
         means = mixture_means(X, k, np.random.default_rng(self.seed))
         labels = distance.cdist(X, means).argmin(axis=1).astype(np.int64)
-        yield Trial("", labels, means)
+        yield Trial("nothing to choose", labels, means)
 
 
 def mixture_means(X: Floats, k: int, rng: np.random.Generator) -> Floats:

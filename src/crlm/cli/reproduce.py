@@ -19,9 +19,11 @@ Examples:
   crlm reproduce --list
   crlm reproduce convergence
   crlm reproduce all --data ~/shapes --out paper
+  crlm reproduce convergence --full --methods CRLM
 
-Work that was stopped is taken up where it was left. Real data are read from the folder named by
---data or CRLM_DATA; nothing is downloaded. Figures need matplotlib: pip install 'crlm[plot]'
+Work that was stopped is taken up where it was left, unless crlm or the data changed since. Real
+data are read from the folder named by --data or CRLM_DATA; nothing is downloaded. Figures need
+matplotlib: pip install 'crlm[plot]'
 """
 
 
@@ -32,6 +34,12 @@ Work that was stopped is taken up where it was left. Real data are read from the
     "--quick/--full",
     default=True,
     help="A minute or two for each, or the paper's sizes, which take hours.  [default: quick]",
+)
+@click.option(
+    "--methods",
+    metavar="NAMES",
+    help="Competitors to run, with commas between them; CRLM always is, and alone if only it is "
+    "named.  [default: all]",
 )
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @click.option(
@@ -53,6 +61,7 @@ def reproduce(
     names: tuple[str, ...],
     wants_list: bool,
     quick: bool,
+    methods: str | None,
     seed: int,
     out: Path,
     data: Path | None,
@@ -70,7 +79,7 @@ def reproduce(
         for study in studies:
             say(f"{study.name:<14} {study.title} ({study.place})")
         return 0
-    plan = Plan(full=not quick, seed=seed, data=data)
+    plan = Plan(full=not quick, seed=seed, data=data, methods=_methods(methods))
     done, missing = _run(studies, plan, out, quiet=as_json)
     failed = [check.statement for _, page in done for check in page.checks if not check.holds]
     _finish(done, out)
@@ -98,6 +107,21 @@ def _studies(names: tuple[str, ...], wants_list: bool) -> list[Study]:
         raise click.UsageError(msg)
     wanted = NAMES if "all" in names or wants_list else tuple(dict.fromkeys(names))
     return [load(name) for name in wanted]
+
+
+def _methods(names: str | None) -> frozenset[str] | None:
+    """Names of competitors as the tables have them, however they were written."""
+    from crlm.reproduce.compare import BY_NAME
+
+    if names is None:
+        return None
+    known = {name.lower(): name for name in ("CRLM", *BY_NAME)}
+    given = [name.strip() for name in names.split(",")]
+    unknown = [name for name in given if name.lower() not in known]
+    if unknown:
+        msg = f"there is no method {unknown[0]!r}. Choose from: {', '.join(known.values())}."
+        raise click.BadParameter(msg, param_hint="--methods")
+    return frozenset(known[name.lower()] for name in given)
 
 
 def _run(

@@ -16,23 +16,28 @@ from crlm.errors import InputError
 
 
 class Best(NamedTuple):
-    """Best value, the setting that gave it, and its trial (None when the method refused)."""
+    """Best value, the setting that gave it, and its trial (None when the method refused).
+
+    `usual` is the value at the setting of a user who does not know the truth.
+    """
 
     value: float
     setting: str
     trial: Trial | None
+    usual: float
 
 
 def best(method: Method, X: Floats, k: int, score: Callable[[Trial], float]) -> Best:
     """Largest score over the settings of a method; NaN where it says that it does not apply."""
-    found = Best(float("nan"), "does not apply", None)
+    found = Best(float("nan"), "does not apply", None, float("nan"))
     try:
         # On data this small threads cost more than they give, above all on a busy machine.
         with threadpool_limits(1):
             for trial in method.trials(X, k):
                 value = score(trial)
+                usual = value if found.trial is None else found.usual
                 if found.trial is None or value > found.value:
-                    found = Best(value, trial.setting, trial)
+                    found = Best(value, trial.setting, trial, usual)
     except InputError as refusal:
         return found._replace(setting=f"does not apply: {refusal}")
     return found

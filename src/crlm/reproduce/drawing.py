@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import IO, Any
 
 from crlm.errors import MissingExtraError
 
@@ -58,6 +58,14 @@ def new_figure(rows: int = 1, cols: int = 1, *, width: float = 4.2, height: floa
         raise MissingExtraError("reproduce", package="matplotlib", extra="plot") from error
     figure = Figure(figsize=(width * cols, height * rows), layout="constrained")
     return figure, figure.subplots(rows, cols, squeeze=False)
+
+
+def save(figure: Any, file: IO[bytes], suffix: str) -> None:
+    """Write a figure; ticks of logarithmic axes are 2 and 30 rather than 2 x 10^0 and 3 x 10^1."""
+    from matplotlib import rc_context
+
+    with rc_context({"axes.formatter.min_exponent": 4}):
+        figure.savefig(file, format=suffix, dpi=130)
 
 
 def common_legend(figure: Any, axes: Any, *, columns: int = 6) -> None:

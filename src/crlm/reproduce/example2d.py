@@ -36,11 +36,14 @@ def report(rows: list[Row], plan: Plan) -> Page:
     figure, axes = new_figure(1, 2, width=4.6, height=4.4)
     xy = np.array([[row["x"], row["y"]] for row in rows])
     colors = [STYLES[name][0] for name in ("CRLM", "k-means", "DBSCAN", "EM-GMMUB", "CL")]
+    truth = np.array([row["true"] for row in rows])
     for ax, key in zip(axes[0], ("true", "found"), strict=True):
         labels = np.array([row[key] for row in rows])
         ax.scatter(*xy[labels < 0].T, s=4, color="#bbbbbb", linewidths=0)
         for j in range(labels.max() + 1):
-            ax.scatter(*xy[labels == j].T, s=9, color=colors[j % 5], linewidths=0)
+            # A cluster has the colour of the true one that most of its points are from.
+            true = np.bincount(truth[(labels == j) & (truth >= 0)], minlength=1).argmax()
+            ax.scatter(*xy[labels == j].T, s=9, color=colors[true], linewidths=0)
         ax.set(title=f"{key}: {labels.max() + 1} clusters", aspect="equal", xticks=[], yticks=[])
     k, F, error = max(r["found"] for r in rows) + 1, rows[0]["F"], rows[0]["mean_error"]
     checks = [

@@ -33,7 +33,8 @@ def cells(plan: Plan) -> list[Cell]:
     """One for each method; ours at many bandwidths."""
     features(plan.data)  # missing data show before any work
     sigmas = [AUTHORS, *np.arange(500.0, 901.0, 10.0).tolist()]
-    return [{"method": "CRLM", "sigmas": sigmas}, *({"method": name} for name in BY_NAME)]
+    rivals = [{"method": name} for name in BY_NAME if plan.wants(name)]
+    return [{"method": "CRLM", "sigmas": sigmas}, *rivals]
 
 
 def work(cell: Cell, plan: Plan) -> list[Row]:
@@ -70,20 +71,24 @@ def report(rows: list[Row], plan: Plan) -> Page:
               round(100 * accuracy, 2) >= 73.61),
         Check("CRLM is within 10 points of that at the authors' sigma_max of 640",
               f"{percent(at_authors['accuracy'])} %", at_authors["accuracy"] > accuracy - 0.1),
-        Check("every method of the paper's table was run", f"{len(shown)} methods",
-              {row["method"] for row in shown} >= set(PRINTED)),
+        Check("every method of the paper's table that was asked for was run",
+              f"{len(shown)} methods",
+              {row["method"] for row in shown} >= {"CRLM", *filter(plan.wants, PRINTED)}),
     ]  # fmt: skip
-    is_first = accuracy >= value
+    is_beaten = value > accuracy
     claims = [
         Claim("CRLM 73.61 %, best of nine.",
               f"CRLM {percent(accuracy)} %; best competitor {rival} {percent(value)} %.",
-              "yes" if is_first else f"in the figure of CRLM; but {rival} is better here"),
-        Claim("EM 18.06 %, TD 28.24 %.",
-              f"EM {percent(average(shown, 'EM', 'accuracy'))} % "
-              f"({select(shown, method='EM')[0]['setting']}), TD "
-              f"{percent(average(shown, 'TD', 'accuracy'))} %.",
-              "no: both can do much better (full covariances ask too much of 216 rows)"),
+              f"in the figure of CRLM; but {rival} is better here" if is_beaten else "yes"),
     ]  # fmt: skip
+    if {"EM", "TD"} <= {row["method"] for row in shown}:
+        claims.append(
+            Claim("EM 18.06 %, TD 28.24 %.",
+                  f"EM {percent(average(shown, 'EM', 'accuracy'))} % "
+                  f"({select(shown, method='EM')[0]['setting']}), TD "
+                  f"{percent(average(shown, 'TD', 'accuracy'))} %.",
+                  "no: both can do much better (full covariances ask too much of 216 rows)")
+        )  # fmt: skip
     notes = [
         "The printed 'Rand Index' is the share of rows with the right label after the best matching"
         " (73.61 % of 216 is 159 images); that is what stands here. All bandwidths and settings "

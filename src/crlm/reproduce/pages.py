@@ -10,6 +10,8 @@ from crlm.reproduce.study import Page, Plan, Study
 def markdown(study: Study, plan: Plan, page: Page) -> str:
     """Page: claims beside what was found, checks, figures, tables, notes."""
     size = "full" if plan.full else "quick"
+    if plan.methods is not None:
+        size += f" --methods {','.join(sorted(plan.methods))}"
     parts = [
         f"# {study.title}",
         f"`{study.place}` in the paper · `crlm reproduce {study.name} --{size} --seed {plan.seed}`",

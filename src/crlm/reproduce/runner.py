@@ -8,16 +8,20 @@ import json
 import math
 import zlib
 from collections.abc import Callable, Iterator
+from functools import cache
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from crlm import __version__
 from crlm.errors import OutputError
+from crlm.reproduce.drawing import save
 from crlm.reproduce.pages import markdown
 from crlm.reproduce.study import Page, Plan, Row, Study
 from crlm.tables.output import replacing
 
 Progress = Callable[[int, int], object]
+PACKAGE = Path(__file__).parents[1]
 
 
 def run(study: Study, plan: Plan, out: Path, progress: Progress | None = None) -> Page:
@@ -54,15 +58,41 @@ def _rows(study: Study, plan: Plan, folder: Path, progress: Progress | None) -> 
 
 
 def _heading(study: Study, plan: Plan) -> dict[str, Any]:
-    """What must be equal for earlier cells to count; the study's own code is part of it."""
-    code = zlib.crc32(Path(study.work.__code__.co_filename).read_bytes())
+    """What must be equal for earlier cells to count: size, seed, data, and all code that counts.
+
+    Any change of the package starts a study anew, though most do not concern it: to tell which
+    do would be a guess, and a table half of old results looks like any other.
+    """
+    libraries = ("numpy", "scipy", "scikit-learn")
     return {
         "study": study.name,
         "full": plan.full,
         "seed": plan.seed,
         "version": __version__,
-        "code": code,
+        "code": _code_mark(),
+        "libraries": {name: metadata.version(name) for name in libraries},
+        "data": _data_mark(study, plan),
     }
+
+
+@cache
+def _code_mark() -> int:
+    """Number that differs when a line of this package does."""
+    mark = 0
+    for path in sorted(PACKAGE.rglob("*.py")):
+        mark = zlib.crc32(path.relative_to(PACKAGE).as_posix().encode(), mark)
+        mark = zlib.crc32(path.read_bytes(), mark)
+    return mark
+
+
+def _data_mark(study: Study, plan: Plan) -> int:
+    """Number that differs when a file of the study's data was replaced."""
+    if not study.data or plan.data is None:
+        return 0
+    folder = plan.data if plan.data.is_dir() else plan.data.parent
+    found = [path for name in study.data for path in sorted(folder.glob(f"{name}*"))]
+    told = [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in found]
+    return zlib.crc32(repr(told).encode())
 
 
 def _read_diary(path: Path, heading: dict[str, Any]) -> dict[str, list[Row]]:
@@ -107,7 +137,7 @@ def _write(study: Study, plan: Plan, page: Page, rows: list[Row], folder: Path) 
     for name, figure in page.figures.items():
         for suffix in ("png", "svg"):
             with replacing(folder / f"{name}.{suffix}") as file:
-                figure.savefig(file, format=suffix, dpi=130)
+                save(figure, file, suffix)
     record = _heading(study, plan) | {
         "schema": "crlm.reproduce/1",
         "claims": [claim._asdict() for claim in page.claims],

@@ -16,11 +16,16 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Plan:
-    """How much to do, with which seed, and where real data are."""
+    """How much to do, with which seed, where real data are, and against whom (None = all)."""
 
     full: bool = False
     seed: int = 0
     data: Path | None = None
+    methods: frozenset[str] | None = None
+
+    def wants(self, method: str) -> bool:
+        """Whether a competitor is to be run."""
+        return self.methods is None or method in self.methods
 
     def pick(self, quick: T, full: T) -> T:
         """The size for this plan."""
