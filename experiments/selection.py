@@ -116,6 +116,14 @@ def load_npz(path):
 def model_case(family, seed):
     """A random GMMUB with at least five points in each cluster, in any units and precision."""
     rng = np.random.default_rng([*seed, family == "low"])
+    _, X, y = draw_model(family, rng)
+    X = X * log_uniform(rng, 1e-6, 1e6)
+    X = X + rng.normal(size=X.shape[1]) * X.std() * rng.choice([0, 1, 10])
+    return X.astype(rng.choice([np.float32, np.float64])), y
+
+
+def draw_model(family, rng):
+    """The model of such a case, its points as they are, and their clusters."""
     while True:
         low_d = int(rng.integers(2, 4))
         d = low_d if family == "low" else round(log_uniform(rng, 5, 300))
@@ -131,11 +139,8 @@ def model_case(family, seed):
         except ParameterError:  # no room for so many clusters
             continue
         X, y = model.sample(n, rng)
-        if np.bincount(y[y >= 0], minlength=k).min() < 5:
-            continue
-        X = X * log_uniform(rng, 1e-6, 1e6)
-        X = X + rng.normal(size=d) * X.std() * rng.choice([0, 1, 10])
-        return X.astype(rng.choice([np.float32, np.float64])), y
+        if np.bincount(y[y >= 0], minlength=k).min() >= 5:
+            return model, X, y
 
 
 def departure(kind, seed):
@@ -279,7 +284,10 @@ def best_sigma(X, y, estimate):
         labels = algorithm_2(sq, 4.0 * X.shape[1] * (sigma / estimate.suggested) ** 2)
         return f_measure(y, labels), labels
 
-    grid = np.geomspace(*estimate.sigmas[[0, -1]], 14)[1:-1]
+    # From the smallest ball of three to the median distance, as CRLM() does.
+    third = np.sort(sq, axis=1)[:, 2]
+    ends = np.array([third[third > 0].min(), np.median(sq)])
+    grid = np.geomspace(*estimate.suggested * np.sqrt(ends / (4.0 * X.shape[1])), 14)[1:-1]
     tried = [at(sigma) for sigma in grid]
     best = grid[max(range(len(grid)), key=lambda i: tried[i][0])]
     step = grid[1] / grid[0]
