@@ -110,7 +110,7 @@ from crlm.landmarks import checkpoint, source
 checkpoint.EVERY_SECONDS, source.BLOCK_BYTES = 0.0, 1 << 18
 sys.exit(main(sys.argv[1:]))
 """
-RESUMED = "fit rows.npy -q -s 2.5 --landmarks 1000 --threads 1 --resume -o labels.csv"
+RESUMED = "fit rows.npy -q -s 2.5 --landmarks 1000 --threads 1 --resume --force -o labels.csv"
 
 
 def kill_and_resume(kills, rng):

@@ -270,6 +270,8 @@ HOSTILE = {
     "missing key": (lambda: with_document(fitted={}), "its sigma_max is missing or no number"),
     "parameter": (
         lambda: with_document(parameters={"n_wonders": 1}),
+        lambda: with_document(parameters={"refine": "x"}),
+        lambda: with_document(parameters={"min_weight": 2}),
         "this crlm knows no parameter 'n_wonders'; a newer one may",
     ),
     "other rows": (lambda: with_document(fingerprint="0"), "its fingerprint is not that of"),

@@ -106,6 +106,15 @@ def test_very_large_weights_end_in_an_estimate_too(seed, total):
     assert read_histogram(X, w * total / w.sum()).suggested > 0
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_a_peak_beside_the_background_is_read_as_its_own(seed):
+    rng = np.random.default_rng(seed)
+    tight, wide = 1.3 * rng.normal(size=(150, 30)), rng.uniform(-5, 5, (1476, 30))
+    estimate = read(np.vstack([tight, wide]))
+    assert estimate.evidence == "moderate"
+    assert estimate.peaks == pytest.approx([1.3], rel=0.03)
+
+
 def test_rows_of_weight_zero_are_not_sampled():
     X = gmmub([1.0, 2.0], 40, seed=5, n=9000)
     w = np.zeros(9000, dtype=np.int64)

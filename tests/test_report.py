@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 from PIL import Image
 
-from crlm import CRLM, GMMUB, record, scores
+from crlm import CRLM, GMMUB, record, scores, theory
 from crlm.cli import main
 from crlm.errors import InputError, OutputError
 from crlm.report import read_meta, render
@@ -22,6 +22,7 @@ from crlm.report.alerts import find_alerts
 from crlm.report.inputs import read_inputs, words_of
 from crlm.report.limits import LEVELS
 from crlm.report.live import find_stops, live_record, shown_points
+from crlm.report.reproduce import PLACE, command, python
 from crlm.sigma import estimate_sigma
 
 CSP = (
@@ -64,6 +65,15 @@ def words_in(page):
 
 
 # ---- what it says -------------------------------------------------------------------------
+
+
+def test_the_lines_that_reproduce_a_fit_name_the_draw_of_landmarks():
+    X = np.random.default_rng(0).normal(size=(300, 4))
+    model = CRLM(0.3, n_landmarks="auto", random_state=7, delta=0.2).fit(X)
+    m = theory.plan_candidates(model.min_weight, 0.2, None)
+    line = f"crlm fit DATA.npy --sigma-max {{sigma}} --landmarks {m} --seed 7"
+    assert command(model) == line.format(sigma=PLACE)
+    assert "n_landmarks='auto', random_state=7, delta=0.2" in python(model)
 
 
 def test_sections_come_in_this_order(page):

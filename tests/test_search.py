@@ -3,6 +3,7 @@
 import contextlib
 import re
 import threading
+from functools import partial
 from unittest import mock
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from crlm import search as crlm_search
 from crlm.errors import MemoryLimitError
 from crlm.loss import fixed_point, robust_loss, sq_cutoff
 from crlm.search import first_ball, neighbourhood, pairs_within, plan
@@ -238,21 +240,43 @@ def test_further_looks_are_as_sharp_as_one_at_all_directions():
     assert len(candidates(X, 150.0, (10, 80))) <= 1.001 * len(candidates(X, 150.0, (80,)))
 
 
-def test_rows_that_no_few_directions_tell_apart_are_looked_at_again():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(8000, 320)) / np.sqrt(np.arange(1, 321))
+def embeddings(n, d):
+    """Rows that no few directions tell apart, and a cutoff that takes in 0.1 % of pairs."""
+    X = np.random.default_rng(0).normal(size=(n, d)) / np.sqrt(np.arange(1, d + 1))
     X /= np.linalg.norm(X, axis=1, keepdims=True)
     sq = np.square(X[:500, None] - X[None, :500]).sum(-1)
-    cutoff = float(np.quantile(sq[sq > 0], 1e-3))
+    return X, float(np.quantile(sq[sq > 0], 1e-3))
+
+
+def test_rows_that_no_few_directions_tell_apart_are_looked_at_again():
+    X, cutoff = embeddings(12_000, 240)
     p = make_plan(X, frame(X, cutoff), 1e-3)
     assert len(p.frame.ends) > 1
-    assert p.frame.width < 200
-    sigma_max, weights = float(np.sqrt(cutoff / (4 * 320))), np.ones(len(X), np.int64)
+    assert p.frame.width < 160
+    sigma_max, weights = float(np.sqrt(cutoff / (4 * 240))), np.ones(len(X), np.int64)
     ways = [
         neighbourhood(X, sigma_max, 4.0, weights, memory_limit=GB, _engine=engine)
         for engine in ("stored", "dense")
     ]
     assert (ways[0].L == ways[1].L).all()
+
+
+@pytest.mark.parametrize(("n", "d"), [(7000, 300), (12_000, 600), (5000, 1100)])
+def test_looks_are_along_directions_that_there_are(n, d):
+    rng = np.random.default_rng(0)
+    X = (rng.normal(size=(n, d)) / np.sqrt(np.arange(1, d + 1))).astype(np.float32)
+    sq = np.square(X[:300, None] - X[None, :300]).sum(-1)
+    cutoff = float(np.quantile(sq[sq > 0], 1e-3))
+    f = make_plan(X, frame(X, cutoff), 1e-3).frame
+    assert f.ends[-1] == (d if f.basis is None else f.basis.shape[1])
+    with pytest.raises(AssertionError, match="not there"):
+        f.along(np.eye(d)[:, :2], (1, 3))
+
+
+def test_looks_that_do_not_fit_in_memory_are_left_out():
+    search = partial(crlm_search._Search, *embeddings(12_000, 240))
+    many, one = (search(limit, 1, None)._plan for limit in (GB, 60_000_000))
+    assert len(many.frame.ends) > len(one.frame.ends) == 1
 
 
 @pytest.mark.parametrize(("d", "m"), [(5, 5), (40, 7), (300, 256)])

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from sklearn.base import clone
 
 from crlm import CRLM, GMMUB, stream, theory
 from crlm.cli import main
@@ -255,8 +256,11 @@ def test_a_checkpoint_of_another_fit_or_none_at_all_is_refused(tmp_path, monkeyp
     with pytest.raises(InputError, match=r"differs in random_state"):
         model(random_state=1).fit(ArraySource(X, 50), checkpoint=path)
     model(n_jobs=1, memory_limit="1GB").fit(ArraySource(X, 50), checkpoint=path)
+    model().fit(X, sample_weight=np.full(len(X), 2), checkpoint=path, keep_checkpoint=True)
+    with pytest.raises(InputError, match=r"differs in sample_weight"):
+        model().fit(X, checkpoint=path)
     path.write_bytes(b"not a checkpoint")
-    with pytest.raises(InputError, match="not a checkpoint of crlm"):
+    with pytest.raises(InputError, match="not a checkpoint of this version of crlm"):
         model().fit(source, checkpoint=path)
     with pytest.raises(OutputError, match="cannot write the checkpoint"):
         model().fit(source, checkpoint=tmp_path / "nowhere" / "state")
@@ -411,6 +415,15 @@ def test_a_model_with_landmarks_serves_every_command(tmp_path, run, monkeypatch,
     code, _, err = run("check", "m.crlm.npz")
     assert code == 3
     assert f"{name} was changed since the model was fitted: some of 2,500 rows differ" in err
+
+
+def test_parquet_files_of_two_precisions_are_read_as_one(tmp_path):
+    rows = X.astype(np.float64) + 1e-9
+    write_parquet(tmp_path / "a.parquet", rows[:1000].astype(np.float32))
+    write_parquet(tmp_path / "b.parquet", rows[1000:])
+    whole = np.concatenate([rows[:1000].astype(np.float32), rows[1000:]])
+    cosine = model(metric="cosine").set_params(sigma_max=0.05)
+    assert_same(clone(cosine).fit(stream(tmp_path)), clone(cosine).fit(whole))
 
 
 def test_a_folder_of_parquet_files_serves_every_command(tmp_path, run, monkeypatch):

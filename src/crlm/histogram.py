@@ -65,9 +65,7 @@ def read_histogram(X: Floats, weights: Weights) -> SigmaEstimate:
     while len(active) and (
         found := [p for p in _peaks(ordered, d) if share_within_ball(p) <= SHORTEST]
     ):
-        # In or before the peak: within a factor 1.25 of its sigma.
-        limit = found[0] + round(_BINS_PER_OCTAVE * math.log2(1.25))
-        company = bins[np.ix_(active, active)].min(axis=1) <= limit
+        company = _in_company(bins[np.ix_(active, active)], found[0])
         if not company.any():
             break  # what looked like a peak is the rounding of very large weights
         gone, rest = active[company], active[~company]
@@ -80,7 +78,8 @@ def read_histogram(X: Floats, weights: Weights) -> SigmaEstimate:
         return SigmaEstimate(FACTOR * max(sigmas), "clear", sorted(sigmas), edges, counts)
 
     if len(all_peaks) > 1:  # the last is the background, or one cluster seen from another
-        sigma = _sigma_at(all_peaks[0], ordered, d)
+        together = np.flatnonzero(_in_company(bins, all_peaks[0]))
+        sigma = _sigma_at(all_peaks[0], _histogram(bins, w, together, together), d)
         return SigmaEstimate(FACTOR * sigma, "moderate", [sigma], edges, counts)
     # No peak stands alone. Guess a ball in which a row has two others on average.
     n_distinct = len(points) * np.count_nonzero(weights) / len(rows)
@@ -88,20 +87,30 @@ def read_histogram(X: Floats, weights: Weights) -> SigmaEstimate:
     return SigmaEstimate(float(reach) / math.sqrt(2.0), "weak", [], edges, counts)
 
 
+def _in_company(bins: NDArray[np.integer], peak: int) -> NDArray[np.bool_]:
+    """Rows with another in or before the peak: within a factor 1.25 of its sigma."""
+    near: NDArray[np.bool_] = bins.min(axis=1) <= peak + round(_BINS_PER_OCTAVE * math.log2(1.25))
+    return near
+
+
 def _sigma_at(peak: int, ordered: NDArray[np.float64], d: int) -> float:
     """Sigma of the cluster whose pairs make this peak.
 
     A few hundred pairs make a ragged hill, and its highest bin is off by several percent. The top
     of a curve smoothed by the whole width of the hill is about as exact as the cluster's own rows
-    allow; three values around it give the place between bins.
+    allow; three values around it give the place between bins. Where that curve has no top near the
+    peak, its highest bin has to do.
     """
     smooth = _smooth(ordered, _width(d))
     at = peak - _LOWEST
-    while (step := int(np.argmax(smooth[at - 1 : at + 2])) - 1) != 0:
-        at += step
-    before, top, after = np.log(np.maximum(smooth[at - 1 : at + 2], 1e-300))
-    curvature = before - 2.0 * top + after
-    between = 0.5 * (before - after) / curvature if curvature < 0.0 else 0.0
+    reach = math.ceil(_width(d))
+    moved = int(np.argmax(smooth[at - reach : at + reach + 1])) - reach
+    between = 0.0
+    if abs(moved) < reach:  # else on the slope of a larger hill, as of the background
+        at += moved
+        before, top, after = np.log(np.maximum(smooth[at - 1 : at + 2], 1e-300))
+        curvature = before - 2.0 * top + after
+        between = 0.5 * (before - after) / curvature if curvature < 0.0 else 0.0
     # Whole octaves apart, so that a unit twice as large gives twice the sigma to the last bit.
     octave, rest = divmod(at + _LOWEST, _BINS_PER_OCTAVE)
     return math.ldexp(2.0 ** ((rest + 0.5 + float(between)) / _BINS_PER_OCTAVE), octave)

@@ -174,7 +174,8 @@ def _fingerprints(X: Floats) -> NDArray[np.uint64]:
     odd = np.random.default_rng(0).integers(2**64, size=words, dtype=np.uint64) | np.uint64(1)
     out = np.empty(len(X), dtype=np.uint64)
     for part in chunks(len(X), words):
-        out[part] = ((X[part] + X.dtype.type(0)).view(np.uint32) * odd).sum(axis=1)
+        points = np.ascontiguousarray(X[part] + X.dtype.type(0))  # no negative zeros
+        out[part] = (points.view(np.uint32) * odd).sum(axis=1)
     return out
 
 

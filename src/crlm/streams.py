@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +79,9 @@ class ParquetSource(Source):
         self._paths, self._columns, self._rows = paths, columns, rows or _PARQUET_ROWS
         self._counts = [parquet_rows(path) for path in paths]
         self.n, self.names = sum(self._counts), parquet_columns(paths[0], columns)
+        # One type for all files, as if they were read together: it tells in a row's unit length.
+        first = [X.dtype for path in paths for X in islice(parquet_blocks(path, columns, 1), 1)]
+        self._dtype = np.result_type(*first) if first else np.dtype(np.float64)
 
     def blocks(self, start: int = 0) -> Iterator[Block]:
         """Blocks of the rows from `start` on; files before it are not opened."""
@@ -89,7 +93,7 @@ class ParquetSource(Source):
             for X in parquet_blocks(path, self._columns, self._rows):
                 skip = max(0, start - at)
                 if skip < len(X):
-                    yield Block(number, at + skip, X[skip:])
+                    yield Block(number, at + skip, X[skip:].astype(self._dtype, copy=False))
                 number, at = number + 1, at + len(X)
 
     def mark(self) -> str:

@@ -60,7 +60,7 @@ class CRLM(estimator.CRLM):
         if not is_collection(X):
             super().fit(X, y, sample_weight, checkpoint=checkpoint, keep_checkpoint=keep_checkpoint)
             return self
-        if checkpoint is not None:
+        if checkpoint is not None or keep_checkpoint:
             msg = "a fit on dask has no checkpoint: tasks that are lost are run again. Leave it out"
             raise ParameterError(msg)
         if checks.check_n_landmarks(self.n_landmarks) is None:

@@ -48,14 +48,18 @@ class Checkpoint:
                 arrays = {name: file[name] for name in file.files}
             head = json.loads(str(arrays.pop(_HEAD)))
             marks, phases = head["mark"], head["phases"]
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        except (
+            *(OSError, ValueError, KeyError, TypeError, EOFError),
+            zipfile.BadZipFile,
+        ) as error:
             msg = (
-                f"{self._path} is not a checkpoint of crlm. Give another name, or delete it to "
-                f"begin again."
+                f"{self._path} is not a checkpoint of this version of crlm. Give another name, or "
+                f"delete it to begin again."
             )
             raise InputError(msg) from error
         if marks != self._mark:
-            differ = [key for key in self._mark if marks.get(key) != self._mark[key]]
+            every = {**self._mark, **marks}
+            differ = [key for key in every if marks.get(key) != self._mark.get(key)]
             msg = (
                 f"{self._path} belongs to another fit: it differs in {', '.join(differ)}. Use the "
                 f"same data and parameters, or delete it to begin again."

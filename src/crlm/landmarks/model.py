@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import os
 import warnings
+import zlib
 from collections.abc import Iterator
 from copy import copy
 from functools import partial
@@ -17,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from crlm import checks
+from crlm import __version__, checks
 from crlm.errors import ParameterError, WeakEvidenceWarning
 from crlm.landmarks.checkpoint import Checkpoint
 from crlm.landmarks.fit import Outcome, Settings, fit_landmarks
@@ -85,7 +86,7 @@ class LandmarkFits:
             largest = adaptive_G(source.n, 1) if G == "auto" else G
             weights = checks.check_weights(sample_weight, source.n, largest)
             settings = settings._replace(weights=weights)
-        kept = self._checkpoint(checkpoint, source)
+        kept = self._checkpoint(checkpoint, source, settings.weights)
         run = LocalRunner(
             source,
             metric=metric,
@@ -131,11 +132,20 @@ class LandmarkFits:
             refine=checks.check_flag("refine", self.refine),
         )
 
-    def _checkpoint(self, path: str | os.PathLike[str] | None, source: Source) -> Checkpoint:
+    def _checkpoint(
+        self, path: str | os.PathLike[str] | None, source: Source, weights: Weights | None
+    ) -> Checkpoint:
         """File to resume from; it must agree in everything that a result depends on."""
+        if path is None:
+            return Checkpoint(None, {})
         free = ("memory_limit", "n_jobs", "progress")
         own = {k: repr(v) for k, v in self.get_params().items() if k not in free}
-        return Checkpoint(path, {"the data": source.mark(), **own} if path is not None else {})
+        about = {
+            "the version of crlm": __version__,
+            "the data": source.mark(),
+            "sample_weight": None if weights is None else zlib.crc32(weights.tobytes()),
+        }
+        return Checkpoint(path, about | own)
 
     def _adopt(self, found: Outcome, checked: Self) -> None:
         """Take over what a fit with landmarks found."""

@@ -15,6 +15,7 @@ from crlm import __version__, record
 from crlm.report.inputs import Inputs
 from crlm.report.limits import Limits
 from crlm.tables.output import write_labels_csv
+from crlm.theory.landmarks import plan_candidates
 
 if TYPE_CHECKING:
     from crlm.estimator import CRLM
@@ -32,6 +33,7 @@ _FLAGS = {
     "metric": "--metric",
     "n_landmarks": "--landmarks",
     "min_weight": "--min-weight",
+    "random_state": "--seed",
     "refine": "--refine",
 }
 _LIBRARIES = ("numpy", "scipy", "scikit-learn")
@@ -70,7 +72,12 @@ def command(model: CRLM) -> str:
     name = "DATA.npy" if source is None or source.path is None else source.name
     words = ["crlm", "fit", name, "--sigma-max", PLACE]
     if chosen is None:
-        for key, value in _changed(model).items():
+        changed = _changed(model)
+        if changed.pop("delta", None) is not None and model.n_landmarks == "auto":
+            # There is no flag for delta: say what it led to.
+            m = plan_candidates(model.min_weight, model.delta, model.max_clusters)
+            changed["n_landmarks"] = m
+        for key, value in changed.items():
             words += _flag(_FLAGS[key].removeprefix("--"), value)
     else:
         values = chosen.get("values", {})
@@ -100,10 +107,13 @@ def python(model: CRLM) -> str:
 
 
 def _changed(model: CRLM) -> dict[str, Any]:
-    """Settings that are not as they are by default."""
+    """Settings that are not as they are by default, but for what cannot be written down."""
     default = type(model)().get_params()
     given = model.get_params()
-    return {name: given[name] for name in _FLAGS if given[name] != default[name]}
+    changed = {name: given[name] for name in (*_FLAGS, "delta") if given[name] != default[name]}
+    if not isinstance(changed.get("random_state", 0), int):
+        del changed["random_state"]  # a generator
+    return changed
 
 
 def labels_address(inputs: Inputs, model: CRLM, limits: Limits) -> str | None:

@@ -90,9 +90,13 @@ def _data_mark(study: Study, plan: Plan) -> int:
     if not study.data or plan.data is None:
         return 0
     folder = plan.data if plan.data.is_dir() else plan.data.parent
-    found = [path for name in study.data for path in sorted(folder.glob(f"{name}*"))]
-    told = [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in found]
-    return zlib.crc32(repr(told).encode())
+    mark = 0
+    for path in sorted({path for name in study.data for path in folder.glob(f"{name}*")}):
+        for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+            if file.is_file():
+                mark = zlib.crc32(file.relative_to(folder).as_posix().encode(), mark)
+                mark = zlib.crc32(file.read_bytes(), mark)
+    return mark
 
 
 def _read_diary(path: Path, heading: dict[str, Any]) -> dict[str, list[Row]]:

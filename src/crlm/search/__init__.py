@@ -158,7 +158,10 @@ class _Search:
 
     @cached_property
     def _plan(self) -> Plan:
-        return make_plan(self._X, self._frame, self._near, self._block)
+        plan = make_plan(self._X, self._frame, self._near, self._block)
+        if Blocks.workspace(plan, self._n_jobs) > self._limit / 2:  # it is for pairs, too
+            plan = make_plan(self._X, self._frame, self._near, self._block, looks=False)
+        return plan
 
     def choose(self) -> str:
         """Fastest engine that fits in memory."""

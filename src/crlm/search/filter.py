@@ -162,6 +162,7 @@ def _finish(
     d = len(center)
     if ends is None:
         ends = (d if basis is None else basis.shape[1],)
+    assert basis is None or ends[-1] == basis.shape[1], "a look along directions that are not there"
     w = ends[-1] + 3 + 16 * (len(ends) - 1)
     single = norm < _MAX_FLOAT32_NORM and w * 2.0**-24 < 0.01
     u = 2.0**-24 if single else 2.0**-53

@@ -66,7 +66,9 @@ class Plan(NamedTuple):
         return (math.sqrt(f.cutoff) + 7.0 * (len(f.center) + 8) * 2.0**-53 * f.norm) ** 2
 
 
-def make_plan(X: Floats, f: Frame, near: float, block: int | None = None) -> Plan:
+def make_plan(
+    X: Floats, f: Frame, near: float, block: int | None = None, *, looks: bool = True
+) -> Plan:
     """Plan the search for all pairs of rows closer than a cutoff.
 
     Parameters
@@ -78,6 +80,8 @@ def make_plan(X: Floats, f: Frame, near: float, block: int | None = None) -> Pla
         Share of pairs that are closer, from :func:`near_share`.
     block : int or None
         Rows of a run, when the caller knows better (tests do).
+    looks : bool
+        Whether pairs may be looked at again along more directions, which takes memory.
     """
     n, d = X.shape
     if n <= _SMALL:
@@ -87,12 +91,16 @@ def make_plan(X: Floats, f: Frame, near: float, block: int | None = None) -> Pla
     sample = _sample(X, min(max(n // 4, 2048), 8192))
     shaping, judging = sample[::2], sample[1 :: 2 * max(1, len(sample) // 2048)]
     # Finding many directions does not pay for few rows.
-    all_of_them = d <= min(_MAX_COLUMNS, n // 25)
+    all_of_them = d <= min(_MAX_COLUMNS, n // 50)
     directions = leading_directions(shaping, d if all_of_them else min(_MAX_DIRECTIONS, n // 100))
     axes = f.along(directions[:, : max(_AXES)])
     n_axes, looked_at = _choose_axes(X, axes)
     judged = f.along(directions).coordinates(judging)
-    ends, kept, looking = choose_looks(judged, f.cutoff, d, n, looked_at, near)
+    if looks:
+        ends, kept, looking = choose_looks(judged, f.cutoff, d, n, looked_at, near)
+    else:
+        m, kept = choose_directions(judged, f.cutoff, d, looked_at, near)
+        ends, looking = (m,), 0.0
     f = f.along(None, None) if ends == (d,) else f.along(directions[:, : ends[-1]], ends)
     rows = _SIZES[0] if looked_at < 0.3 else _SIZES[-1]
     log.info(
@@ -169,7 +177,7 @@ def choose_looks(
     measure = MEASURE + MEASURE_COLUMN * d
     # The cheapest way on from m directions, the largest m first: measure, or look again.
     after: dict[int, tuple[float, tuple[int, ...]]] = {}
-    for m in sorted(shares, reverse=True):
+    for m in sorted((m for m in shares if m < c.shape[1]), reverse=True):  # directions there are
         ways: list[tuple[float, tuple[int, ...]]]
         ways = [(shares[m] * measure + PROJECT_COLUMN * d * m / (n / 2), (m,))]
         for further, (cost, ends) in after.items():
@@ -180,7 +188,7 @@ def choose_looks(
     m = min(after, key=lambda m: _filtering(m, shares) * looked_at + after[m][0])
     cost, ends = after[m]
     kept = shares[ends[-1]]
-    return ends, kept, cost - kept * measure
+    return ends, kept, cost - kept * measure if len(ends) > 1 else 0.0
 
 
 def _filtering(m: int, shares: dict[int, float]) -> float:

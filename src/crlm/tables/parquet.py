@@ -41,7 +41,8 @@ def read_parquets(paths: list[Path], wanted: Wanted, source: str) -> Table:
     names = [name for name in first.kept if all(name in table.kept for table in tables)]
     kept = Kept(names, lambda name: [value for table in tables for value in table.kept[name]])
     X = np.concatenate([table.X for table in tables])
-    return first._replace(X=X, source=source, kept=kept)
+    roles = {role: name for role, name in first.roles.items() if name in names}
+    return first._replace(X=X, source=source, kept=kept, roles=roles)
 
 
 def read_feather(path: Path, wanted: Wanted) -> Table:
