@@ -270,10 +270,10 @@ HOSTILE = {
     "missing key": (lambda: with_document(fitted={}), "its sigma_max is missing or no number"),
     "parameter": (
         lambda: with_document(parameters={"n_wonders": 1}),
-        lambda: with_document(parameters={"refine": "x"}),
-        lambda: with_document(parameters={"min_weight": 2}),
         "this crlm knows no parameter 'n_wonders'; a newer one may",
     ),
+    "flag": (lambda: with_document(parameters={"refine": "x"}), "its parts do not fit together"),
+    "share": (lambda: with_document(parameters={"min_weight": 2}), "its parts do not fit together"),
     "other rows": (lambda: with_document(fingerprint="0"), "its fingerprint is not that of"),
 }
 
