@@ -20,7 +20,7 @@ from crlm.search.filter import frame
 from crlm.search.parallel import in_parallel
 from crlm.search.plan import make_plan, near_share
 
-_LONG = 2.0  # seconds after which a call is not repeated: noise is short
+_LONG = 5.0  # seconds after which a call is not repeated: noise is short
 _WARM = 64
 _SIDE = 512
 
