@@ -417,6 +417,13 @@ def test_a_model_with_landmarks_serves_every_command(tmp_path, run, monkeypatch,
     assert f"{name} was changed since the model was fitted: some of 2,500 rows differ" in err
 
 
+def test_parquet_files_of_other_columns_are_refused_in_blocks_too(tmp_path):
+    write_parquet(tmp_path / "a.parquet", X[:1000])
+    pd.DataFrame(X[1000:], columns=[*NAMES[:-1], "other"]).to_parquet(tmp_path / "b.parquet")
+    with pytest.raises(InputError, match=r"b\.parquet has other columns than a\.parquet"):
+        stream(tmp_path)
+
+
 def test_parquet_files_of_two_precisions_are_read_as_one(tmp_path):
     rows = X.astype(np.float64) + 1e-9
     write_parquet(tmp_path / "a.parquet", rows[:1000].astype(np.float32))

@@ -13,7 +13,13 @@ import numpy as np
 from crlm.errors import InputError, ParameterError
 from crlm.landmarks.source import Block, FileSource, Source, as_source
 from crlm.tables import read_table
-from crlm.tables.parquet import parquet_blocks, parquet_columns, parquet_files, parquet_rows
+from crlm.tables.parquet import (
+    check_same_columns,
+    parquet_blocks,
+    parquet_columns,
+    parquet_files,
+    parquet_rows,
+)
 
 _PARQUET_ROWS = 1 << 15
 
@@ -78,7 +84,9 @@ class ParquetSource(Source):
     ) -> None:
         self._paths, self._columns, self._rows = paths, columns, rows or _PARQUET_ROWS
         self._counts = [parquet_rows(path) for path in paths]
-        self.n, self.names = sum(self._counts), parquet_columns(paths[0], columns)
+        names = [parquet_columns(path, columns) for path in paths]
+        check_same_columns(paths, names)
+        self.n, self.names = sum(self._counts), names[0]
         # One type for all files, as if they were read together: it tells in a row's unit length.
         first = [X.dtype for path in paths for X in islice(parquet_blocks(path, columns, 1), 1)]
         self._dtype = np.result_type(*first) if first else np.dtype(np.float64)

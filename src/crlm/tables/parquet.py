@@ -31,18 +31,23 @@ def read_parquets(paths: list[Path], wanted: Wanted, source: str) -> Table:
     """Matrix of several parquet files, one after the other; what is kept beside it is in all."""
     tables = [read_parquet(path, wanted) for path in paths]
     first = tables[0]
-    for path, table in zip(paths, tables, strict=True):
-        if table.columns != first.columns or table.X.shape[1] != first.X.shape[1]:
-            msg = (
-                f"{path.name} has other columns than {paths[0].name}. All files of a folder must "
-                f"have the same; choose them with --columns."
-            )
-            raise InputError(msg)
+    check_same_columns(paths, [(table.columns, table.X.shape[1]) for table in tables])
     names = [name for name in first.kept if all(name in table.kept for table in tables)]
     kept = Kept(names, lambda name: [value for table in tables for value in table.kept[name]])
     X = np.concatenate([table.X for table in tables])
     roles = {role: name for role, name in first.roles.items() if name in names}
     return first._replace(X=X, source=source, kept=kept, roles=roles)
+
+
+def check_same_columns(paths: Sequence[Path], columns: Sequence[Any]) -> None:
+    """Refuse files of which one has other columns than the first."""
+    for path, own in zip(paths, columns, strict=True):
+        if own != columns[0]:
+            msg = (
+                f"{path.name} has other columns than {paths[0].name}. All files of a folder must "
+                f"have the same; choose them with --columns."
+            )
+            raise InputError(msg)
 
 
 def read_feather(path: Path, wanted: Wanted) -> Table:
