@@ -123,15 +123,26 @@ def check_n_landmarks(value: object) -> int | Literal["auto"] | None:
     return int(value)  # type: ignore[call-overload,no-any-return]
 
 
-def check_flag(name: str, value: object) -> bool:
+def check_refine(value: object) -> bool:
     """True or False, and nothing that is only like it."""
     if not isinstance(value, bool | np.bool_):
-        msg = f"{name} must be True or False, got {value!r}."
+        msg = f"refine must be True or False, got {value!r}."
         raise ParameterError(msg)
     return bool(value)
 
 
-def check_share(name: str, value: object, meaning: str) -> float:
+def check_min_weight(value: object) -> float:
+    """Share of rows in the smallest cluster that landmarks must not miss."""
+    meaning = "the share of all rows in the smallest cluster that must not be missed"
+    return _share("min_weight", value, meaning)
+
+
+def check_delta(value: object) -> float:
+    """Chance of missing such a cluster."""
+    return _share("delta", value, "the chance of missing a cluster")
+
+
+def _share(name: str, value: object, meaning: str) -> float:
     """A number between 0 and 1."""
     if not 0.0 < _real(value) < 1.0:
         msg = f"{name} must be a number between 0 and 1, got {value!r}. It is {meaning}."

@@ -112,12 +112,7 @@ class LandmarkFits:
         """Parameters of a fit with landmarks, checked."""
         m = checks.check_n_landmarks(self.n_landmarks)
         k = checks.check_max_clusters(self.max_clusters)
-        least = checks.check_share(
-            "min_weight",
-            self.min_weight,
-            "the share of all rows in the smallest cluster that must not be missed",
-        )
-        delta = checks.check_share("delta", self.delta, "the chance of missing a cluster")
+        least, delta = checks.check_min_weight(self.min_weight), checks.check_delta(self.delta)
         return Settings(
             sigma_max=checks.check_sigma_max(self.sigma_max),
             G=checks.check_G(self.G),
@@ -129,7 +124,7 @@ class LandmarkFits:
             memory_limit=checks.check_memory_limit(self.memory_limit),
             n_jobs=checks.check_n_jobs(self.n_jobs),
             progress=checks.check_progress(self.progress),
-            refine=checks.check_flag("refine", self.refine),
+            refine=checks.check_refine(self.refine),
         )
 
     def _checkpoint(

@@ -238,10 +238,6 @@ def _checked_parameters(values: dict[str, Any], known: set[str]) -> dict[str, An
         check = getattr(checks, f"check_{name}", None)
         if check is not None:
             check(value)
-        elif name in ("min_weight", "delta"):
-            checks.check_share(name, value, "a share")
-        elif name == "refine":
-            checks.check_flag(name, value)
     return values
 
 

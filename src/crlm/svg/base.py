@@ -113,6 +113,16 @@ def x_axis(scale: LogScale, y: float, label: str) -> list[str]:
     return [line, *ticks, words(label, 11, x=(scale.left + scale.right) / 2, y=y + 31, **look)]
 
 
+def band(ends: tuple[float, float] | None, scale: LogScale, top: float, floor: float) -> list[str]:
+    """Band over the bandwidths that are as good, if there are any."""
+    if ends is None:
+        return []
+    left, right = (scale(end) for end in ends)
+    look: dict[str, Any] = {"fill": GREEN, "fill_opacity": 0.12, "class_": "plateau"}
+    width, height = max(2.0, right - left), floor - top + 6
+    return [tag("rect", x=left, y=top - 6, width=width, height=height, **look)]
+
+
 def marker(x: float, top: float, bottom: float, value: str, right: float) -> list[str]:
     """Line at sigma_max with its value on the side that has room."""
     turned = x > right - 110

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from crlm.svg.base import GREEN, MUTED, NEAR, SKY, LogScale, drawing, marker, tag, x_axis
+from crlm.svg.base import MUTED, NEAR, SKY, LogScale, band, drawing, marker, tag, x_axis
 from crlm.words import count, number
 
 
@@ -29,21 +29,7 @@ def draw_curve(s: Sweep, *, width: float = 760.0, height: float = 210.0) -> str:
     """Steps of k over the area of the share, with the widest stable range and sigma_max."""
     scale = LogScale(float(s.sigmas[0]), float(s.sigmas[-1]), LEFT, width - RIGHT)
     top, floor = 26.0, height - 38.0
-    parts = []
-    if s.stable is not None:
-        left, right = (scale(end) for end in s.stable)
-        parts.append(
-            tag(
-                "rect",
-                x=left,
-                y=top - 6,
-                width=max(2.0, right - left),
-                height=floor - top + 6,
-                fill=GREEN,
-                fill_opacity=0.12,
-                class_="plateau",
-            )
-        )
+    parts = band(s.stable, scale, top, floor)
     parts += _share(s, scale, top, floor) + _steps(s, scale, top, floor)
     parts += x_axis(scale, floor, "σ_max")
     parts += marker(scale(s.sigma_max), 4.0, floor, number(s.sigma_max), width - RIGHT)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crlm.look.gap import empty_gap
-from crlm.svg.base import BAR, GREEN, INK, MUTED, NEAR, SKY, LogScale, drawing, marker, tag, x_axis
+from crlm.svg.base import BAR, INK, MUTED, NEAR, SKY, LogScale, band, drawing, marker, tag, x_axis
 from crlm.words import number
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def draw_histogram(d: Distances, *, width: float = 760.0, height: float = 236.0)
     low, high = _limits(d)
     scale = LogScale(low, high, 10.0, width - 10.0)
     top, floor = 26.0, height - 38.0
-    parts = [*_plateau(d, scale, top, floor), *_gap(d, scale, floor)]
+    parts = [*band(d.plateau, scale, top, floor), *_gap(d, scale, floor)]
     parts += _bars(d, scale, top, floor)
     parts += x_axis(scale, floor, "pair distance / √(2d), which is σ inside a cluster")
     parts += [
@@ -106,23 +106,6 @@ def _bars(d: Distances, scale: LogScale, top: float, floor: float) -> list[str]:
             )
         )
     return parts
-
-
-def _plateau(d: Distances, scale: LogScale, top: float, floor: float) -> list[str]:
-    if d.plateau is None:
-        return []
-    left, right = (scale(end) for end in d.plateau)
-    band = tag(
-        "rect",
-        x=left,
-        y=top - 6,
-        width=max(2.0, right - left),
-        height=floor - top + 6,
-        fill=GREEN,
-        fill_opacity=0.12,
-        class_="plateau",
-    )
-    return [band]
 
 
 def _gap(d: Distances, scale: LogScale, floor: float) -> list[str]:
