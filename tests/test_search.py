@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from crlm import search as crlm_search
 from crlm.errors import MemoryLimitError
 from crlm.loss import fixed_point, robust_loss, sq_cutoff
-from crlm.search import first_ball, neighbourhood, pairs_within, plan
+from crlm.search import distance, first_ball, kernel, neighbourhood, pairs_within, plan
 from crlm.search.blocks import Blocks
 from crlm.search.estimate import seconds_of_blocks, seconds_of_dense, seconds_of_tree
 from crlm.search.filter import frame
@@ -53,9 +53,19 @@ def planned(always):
         yield
 
 
+@contextlib.contextmanager
+def compiled(yes):
+    """With the compiled loops, if there are any, or as where there are none."""
+    with mock.patch.object(kernel, "IN_USE", yes):
+        yield
+
+
+WAYS = [(always, yes) for always in (False, True) for yes in (False, True)]
+
+
 def all_ways(X, cutoff):
-    for always in (False, True):
-        with planned(always):
+    for always, yes in WAYS:
+        with planned(always), compiled(yes):
             for n_jobs, block in [(1, None), (2, 1), (2, 7), (1, 16)]:
                 yield pairs_within(
                     X, cutoff, memory_limit=GB, n_jobs=n_jobs, _block=block, _engine="stored"
@@ -116,8 +126,8 @@ def test_losses_of_every_engine_are_exact_on_awkward_lattices(X, engine):
     n, d = X.shape
     for cutoff in awkward_cutoffs(X):
         sigma_max = float(np.sqrt(cutoff / (4.0 * d)))
-        for always in (False, True):
-            with planned(always):
+        for always, yes in WAYS:
+            with planned(always), compiled(yes):
                 near = neighbourhood(
                     X, sigma_max, 4.0, np.ones(n, np.int64), memory_limit=GB, _engine=engine
                 )
@@ -137,8 +147,8 @@ def test_every_engine_answers_the_three_questions_alike(data, weighted, more):
     n = len(X)
     rng = np.random.default_rng(more.draw(st.integers(0, 1000)))
     weights = rng.integers(1, 5, n) if weighted else np.ones(n, np.int64)
-    always = more.draw(st.booleans())
-    with planned(always):
+    always, yes = more.draw(st.sampled_from(WAYS))
+    with planned(always), compiled(yes):
         near = [
             neighbourhood(
                 X, sigma_max, G, weights, memory_limit=GB, n_jobs=jobs, _engine=e, _block=block
@@ -208,7 +218,8 @@ def candidates(X, cutoff, ends):
     """Pairs that pass the filter and its further looks, as rows."""
     f = frame(X, cutoff).along(leading_directions(X, ends[-1]), ends)
     runs = cut_into_runs(np.zeros((len(X), 0)), 16)
-    blocks = Blocks.prepare(X, cutoff, plan.Plan(f, runs), 2)
+    tiles = runs if f.dtype is np.float32 and kernel.compiled() else None
+    blocks = Blocks.prepare(X, cutoff, plan.Plan(f, runs, tiles=tiles), 2)
     found = [pair for b in range(runs.n_runs) for pair in blocks.later_pairs(b)]
     return {(int(i), int(j)) for pair in found for i, j in zip(*pair, strict=True)}
 
@@ -222,7 +233,9 @@ def near_in(X, cutoff):
 def test_further_looks_lose_no_pair_on_the_radius_of_awkward_lattices(X):
     for cutoff in awkward_cutoffs(X):
         for ends in [(1, 2), (1, 3, 5), (2, 5)]:
-            assert near_in(X, cutoff) <= candidates(X, cutoff, ends)
+            for yes in (True, False):
+                with compiled(yes):
+                    assert near_in(X, cutoff) <= candidates(X, cutoff, ends)
 
 
 @given(data_sets(max_n=40, dtypes=["float64", "float32"]), st.data())
@@ -231,13 +244,17 @@ def test_further_looks_lose_no_near_pair(data, more):
     d = X.shape[1]
     ends = more.draw(st.sets(st.integers(1, d), min_size=min(2, d), max_size=4))
     cutoff = sq_cutoff(sigma_max, d, G)
-    assert near_in(X, cutoff) <= candidates(np.ascontiguousarray(X), cutoff, tuple(sorted(ends)))
+    with compiled(more.draw(st.booleans())):
+        found = candidates(np.ascontiguousarray(X), cutoff, tuple(sorted(ends)))
+    assert near_in(X, cutoff) <= found
 
 
-def test_further_looks_are_as_sharp_as_one_at_all_directions():
+@pytest.mark.parametrize("yes", [True, False])
+def test_further_looks_are_as_sharp_as_one_at_all_directions(yes):
     X = np.random.default_rng(0).normal(size=(200, 100))
-    assert candidates(X, 150.0, (10, 40, 100)) <= near_in(X, 150.0 * 1.001)
-    assert len(candidates(X, 150.0, (10, 80))) <= 1.001 * len(candidates(X, 150.0, (80,)))
+    with compiled(yes):
+        assert candidates(X, 150.0, (10, 40, 100)) <= near_in(X, 150.0 * 1.001)
+        assert len(candidates(X, 150.0, (10, 80))) <= 1.001 * len(candidates(X, 150.0, (80,)))
 
 
 def embeddings(n, d):
@@ -275,7 +292,7 @@ def test_looks_are_along_directions_that_there_are(n, d):
 
 def test_looks_that_do_not_fit_in_memory_are_left_out():
     search = partial(crlm_search._Search, *embeddings(12_000, 240))
-    many, one = (search(limit, 1, None)._plan for limit in (GB, 60_000_000))
+    many, one = (search(limit, 1, None)._plan for limit in (GB, 50_000_000))
     assert len(many.frame.ends) > len(one.frame.ends) == 1
 
 
@@ -302,13 +319,11 @@ def test_runs_hold_every_row_once_and_lie_in_their_boxes(n_axes):
 
 def n_filtered(X, cutoff):
     """Pairs that the filter looks at, counted."""
-    blocks = Blocks.prepare(
-        X, cutoff, p := make_plan(X, frame(X, cutoff), near_share(X, cutoff)), 1
-    )
-    sizes = np.array([len(p.runs.rows(b)) for b in range(p.runs.n_runs)])
-    near = [p.runs.sq_gaps(b, b) < p.reach for b in range(p.runs.n_runs)]
-    assert len(blocks.right) == len(X)
-    return sum(sizes[b] * sizes[b:][near[b]].sum() for b in range(p.runs.n_runs))
+    p = make_plan(X, frame(X, cutoff), near_share(X, cutoff))
+    runs = p.tiles or p.runs
+    sizes = np.array([len(runs.rows(b)) for b in range(runs.n_runs)])
+    near = [runs.sq_gaps(b, b) < p.reach for b in range(runs.n_runs)]
+    return sum(sizes[b] * sizes[b:][near[b]].sum() for b in range(runs.n_runs))
 
 
 def test_work_in_low_dimension_grows_about_as_n():
@@ -467,3 +482,41 @@ def test_first_ball_is_the_lowest_centre_within_the_radius(data, k):
     near = ((A[:, None] - B[None]) ** 2).sum(-1) < cutoff
     expected = [int(np.argmax(row)) if row.any() else -1 for row in near]
     assert first_ball(X, centers, cutoff).tolist() == expected
+
+
+LARGER = {
+    "clusters in a cloud": lambda rng: np.vstack(
+        [rng.normal(size=(4800, 20)) * 9, rng.normal(size=(200, 20))]
+    ),
+    "many near pairs": lambda rng: rng.normal(size=(5000, 3)),  # more than a list holds
+    "no few directions": lambda rng: rng.normal(size=(5001, 120)),
+    "few values": lambda rng: rng.integers(0, 3, (4999, 9)).astype(float),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("make", LARGER.values(), ids=LARGER.keys())
+def test_compiled_or_not_the_pairs_are_the_same(make, dtype):
+    X = make(np.random.default_rng(0)).astype(dtype)
+    sq = np.square(X[:400, None] - X[None, 400:800]).sum(axis=-1)
+    cutoff = float(np.quantile(sq, 0.02))
+    lists = []
+    for yes in (True, False):
+        with compiled(yes):
+            pairs = pairs_within(X, cutoff, memory_limit=GB, n_jobs=2, _engine="stored")
+            lists.append(as_lists(pairs))
+    assert lists[0] == lists[1]
+    assert len(lists[0][0]) > 1000
+
+
+@pytest.mark.skipif(kernel.compiled() is None, reason="nothing was compiled")
+@pytest.mark.parametrize("d", [1, 2, 7, 8, 9, 100, 128, 129, 136, 137, 300, 1025])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_compiled_distances_are_those_of_the_definition_to_the_bit(d, dtype):
+    rng = np.random.default_rng(d)
+    X = (rng.normal(size=(60, d)) * 10.0 ** rng.uniform(-9, 9, d)).astype(dtype)
+    i, j = rng.integers(0, 60, (2, 500))
+    expected = distance.sq_distances(X[i], X[j])
+    assert np.array_equal(distance.sq_distances_of_pairs(X, i, X, j), expected)
+    with compiled(False):
+        assert np.array_equal(distance.sq_distances_of_pairs(X, i, X, j), expected)

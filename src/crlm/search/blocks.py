@@ -1,20 +1,17 @@
-"""The filter at work: boxes exclude runs of rows, a matrix product excludes pairs."""
+"""The filter at work: boxes exclude runs of rows, the bound on distances excludes pairs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crlm.search.distance import Floats, chunks, sq_distances_of_pairs
-from crlm.search.parallel import in_parallel
-from crlm.search.plan import CELLS, Plan
-
-# Runs without a gap between them that are worth a product of their own.
-_LONG = 3
+from crlm.search.distance import Floats, sq_distances_of_pairs
+from crlm.search.plan import Plan
+from crlm.search.product import Product
+from crlm.search.tiles import Tiles
 
 Places = NDArray[np.intp]
 
@@ -26,35 +23,25 @@ class Blocks:
     X: Floats
     sq_cutoff: float
     plan: Plan
-    right: Floats  # (n, width) right side of the product, by place
-    more: list[Floats]  # what each further look needs, by place
+    sieve: Product | Tiles
 
     @staticmethod
     def workspace(plan: Plan, n_jobs: int) -> int:
-        """Bytes that the rows and the products of all threads take."""
-        n, itemsize = len(plan.runs.order), np.dtype(plan.frame.dtype).itemsize
-        tiles = n_jobs * CELLS * (itemsize + 64)
-        return n * (itemsize * sum(plan.frame.widths) + 40) + tiles + (1 << 24)
+        """Bytes that the rows and the work of all threads take."""
+        sieve = Product if plan.tiles is None else Tiles
+        return sieve.workspace(plan, n_jobs) + 40 * len(plan.runs.order) + (1 << 24)
 
     @classmethod
     def prepare(cls, X: Floats, sq_cutoff: float, plan: Plan, n_jobs: int) -> Blocks:
         """Transform all rows."""
-        f, runs = plan.frame, plan.runs
-        rows = f.empty(len(X))
-
-        def fill(part: slice) -> None:
-            for out, filled in zip(rows, f.rows(X.take(runs.order[part], axis=0)), strict=True):
-                out[part] = filled
-
-        for _ in in_parallel(fill, list(chunks(*X.shape)), n_jobs):
-            pass
-        return cls(X, sq_cutoff, plan, rows[0], rows[1:])
+        sieve = Product if plan.tiles is None else Tiles
+        return cls(X, sq_cutoff, plan, sieve.prepare(X, plan, n_jobs))
 
     def later_pairs(self, b: int) -> Iterator[tuple[Places, Places]]:
         """Candidate pairs, as places, of run b with itself and all later runs, each once."""
         size = self.plan.runs.size
         near = b + np.flatnonzero(self.plan.runs.sq_gaps(b, b) < self.plan.reach)
-        for i, j in self._near_pairs(b, self._panels(near)):
+        for i, j in self.sieve.with_later_runs(b, near):
             if j.min() < (b + 1) * size:  # the run with itself
                 later = i < j
                 i, j = i[later], j[later]
@@ -63,11 +50,9 @@ class Blocks:
     def pairs_with(self, b: int, places: Places) -> Iterator[tuple[Places, Places]]:
         """Candidate pairs of run b with some places, ascending, anywhere."""
         near = self.plan.runs.sq_gaps(b, 0) < self.plan.reach
-        if len(places) == len(self.X) and near.all():
-            columns = self._panels(np.arange(len(near)))
-        else:
-            columns = self._cut(places[near[places // self.plan.runs.size]])
-        for i, j in self._near_pairs(b, columns):
+        if not near.all():
+            places = places[near[places // self.plan.runs.size]]
+        for i, j in self.sieve.with_places(b, places):
             other = i != j
             yield i[other], j[other]
 
@@ -77,66 +62,3 @@ class Blocks:
         sq_dist = sq_distances_of_pairs(self.X, order[i], self.X, order[j])
         close = sq_dist < self.sq_cutoff
         return close, sq_dist[close]
-
-    def _near_pairs(
-        self, b: int, panels: Iterator[slice | Places]
-    ) -> Iterator[tuple[Places, Places]]:
-        """Pairs that pass the filter, of run b with the places of some panels."""
-        f, size = self.plan.frame, self.plan.runs.size
-        start = b * size
-        left = f.left(self.right[start : start + size])
-        # One tile for all panels: nothing of this size is allocated in the loop.
-        products = np.empty(len(left) * self._width, dtype=f.dtype)
-        near = np.empty(len(left) * self._width, dtype=bool)
-        for places in panels:
-            panel = self.right[places]
-            cells = len(panel) * len(left)
-            V = products[:cells]
-            # The longer side first: BLAS is a fifth faster that way.
-            np.matmul(panel, left.T, out=V.reshape(len(panel), len(left)))
-            if V.min() >= f.cutoff:
-                continue  # found out at half the cost of a list
-            at = np.flatnonzero(np.less(V, f.cutoff, out=near[:cells]))
-            j, i = np.divmod(at, len(left))
-            i, j = i + start, j + places.start if isinstance(places, slice) else places[j]
-            if self.more:
-                i, j = self._look_again(V[at], i, j)
-            if len(i):
-                yield i, j
-
-    def _look_again(self, V: NDArray[Any], i: Places, j: Places) -> tuple[Places, Places]:
-        """Candidates that stay when more directions are looked at, some at a time."""
-        cutoff, rest = self.plan.frame.cutoff, self.right[:, -3]
-        for rows in self.more:
-            dots = np.empty_like(V)
-            for part in chunks(len(i), rows.shape[1]):
-                a, b = rows.take(i[part], axis=0), rows.take(j[part], axis=0)
-                np.einsum("ij,ij->i", a, b, out=dots[part])
-            V = V + 2.0 * (rest[i] * rest[j] - dots)
-            near = np.flatnonzero(np.less(V, cutoff))
-            V, i, j, rest = V[near], i[near], j[near], rows[:, -1]
-        return i, j
-
-    def _panels(self, near: Places) -> Iterator[slice | Places]:
-        """Places of some runs, ascending, a panel at a time."""
-        size, n = self.plan.runs.size, len(self.X)
-        last = np.flatnonzero(near[1:] - near[:-1] > 1)  # of a group of runs without a gap
-        if len(near) >= _LONG * (len(last) + 1):
-            starts = np.append(near[:1], near[last + 1]) * size
-            stops = np.minimum(np.append(near[last], near[-1:]) * size + size, n)
-            for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):
-                for at in range(start, stop, self._width):
-                    yield slice(at, min(at + self._width, stop))
-        else:
-            # Many short groups: gather them, so that a product is worth its call.
-            places = (near[:, None] * size + np.arange(size)).ravel()
-            yield from self._cut(places[places < n])
-
-    def _cut(self, places: Places) -> Iterator[Places]:
-        for at in range(0, len(places), self._width):
-            yield places[at : at + self._width]
-
-    @property
-    def _width(self) -> int:
-        """Columns of a product."""
-        return max(1, CELLS // self.plan.runs.size)

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from crlm.search.kernel import compiled
+
 Floats = NDArray[np.float32] | NDArray[np.float64]
 
 _CHUNK_ELEMENTS = 1 << 17  # 1 MB of differences at a time: stays in cache
@@ -32,6 +34,10 @@ def sq_distances_of_pairs(
     X: Floats, i: NDArray[np.intp], Y: Floats, j: NDArray[np.intp]
 ) -> NDArray[np.float64]:
     """Squared distances between ``X[i]`` and ``Y[j]``, a cache-sized chunk at a time."""
+    kernel = compiled()
+    contiguous = X.flags.c_contiguous and Y.flags.c_contiguous
+    if kernel is not None and contiguous and X.dtype == Y.dtype:
+        return kernel.sq_distances(X, i, Y, j)
     out = np.empty(len(i), dtype=np.float64)
     few = X.shape[1] < _SEQUENTIAL
     for part in chunks(len(i), X.shape[1]):

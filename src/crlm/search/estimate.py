@@ -10,9 +10,9 @@ import time
 
 import numpy as np
 
-from crlm.search.plan import FILTER_COLUMN, MEASURE, MEASURE_COLUMN, Plan
+from crlm.search.plan import Plan
 
-_FILTER = 0.4  # writing a product and looking through it
+_PRODUCT_COLUMN = 0.022  # of a matrix product
 _TREE_COLUMN = 70.0  # proposing and measuring a near pair
 _DENSE, _DENSE_COLUMN = 4.3, 0.06
 
@@ -24,9 +24,9 @@ def seconds_of_tree(n: int, d: int, near: float, n_jobs: int) -> float:
 
 def seconds_of_blocks(plan: Plan, near: float, n_jobs: int) -> float:
     """Time to find all near pairs by boxes, filter and measuring."""
-    n, d = len(plan.runs.order), len(plan.frame.center)
-    filtering = plan.looked_at * (_FILTER + FILTER_COLUMN * plan.frame.width)
-    measuring = max(plan.kept, near) * (MEASURE + MEASURE_COLUMN * d)
+    n, d, costs = len(plan.runs.order), len(plan.frame.center), plan.costs
+    filtering = plan.looked_at * (costs.pair + costs.column * plan.frame.width)
+    measuring = max(plan.kept, near) * costs.measuring(d)
     return _seconds(n**2 / 2 * (filtering + plan.looking + measuring), n_jobs)
 
 
@@ -60,4 +60,4 @@ def _slowness() -> float:
         start = time.perf_counter()
         A @ A.T
         times.append(time.perf_counter() - start)
-    return min(times) * 1e9 / (512 * 512 * 64 * FILTER_COLUMN)
+    return min(times) * 1e9 / (512 * 512 * 64 * _PRODUCT_COLUMN)

@@ -29,6 +29,13 @@ class Runs(NamedTuple):
         """Rows of run b."""
         return self.order[b * self.size : (b + 1) * self.size]
 
+    def grouped(self, k: int) -> Runs:
+        """The same order in runs of `k` runs each."""
+        starts = np.arange(0, self.n_runs, k)
+        low = np.minimum.reduceat(self.low, starts, axis=0)
+        high = np.maximum.reduceat(self.high, starts, axis=0)
+        return Runs(self.order, self.size * k, low, high)
+
     def sq_gaps(self, b: int, first: int) -> NDArray[np.float64]:
         """Squared distances from the box of run b to those of the runs from `first` on."""
         gap = np.maximum(self.low[first:] - self.high[b], self.low[b] - self.high[first:])

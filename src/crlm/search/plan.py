@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from crlm.search.distance import Floats
 from crlm.search.filter import Frame
+from crlm.search.kernel import TILE, compiled
 from crlm.search.order import Runs, cut_into_runs
 
 log = logging.getLogger("crlm")
@@ -28,20 +29,33 @@ _DIRECTIONS = (
 )
 _AXES = (1, 2, 3)
 _SOME = 8  # one in so many of a sample is compared with all of it
-# Rows of a run: small boxes exclude more, tall products cost less.
+# Rows of a run: small boxes exclude more, tall products cost less. The compiled loop has boxes for
+# every 16 rows; its runs are what is worth a call.
 _SIZES = (128, 256)
 # Numbers in a product: half a megabyte of float32, in the cache of a core, and work enough for
 # a call.
 CELLS = 1 << 17
 
-# What one pair costs, in nanoseconds of one core as measured on a common one; only ratios
-# matter. Filtering: for each column of the product, and the calls for a product that some pair
-# passes. Another look: such calls again, and for pairs that passed, fixed and for each column.
-# Measuring: fixed, and for each column. Making a coordinate of a row: for each column.
-FILTER_COLUMN, FILTER_CALLS = 0.022, 0.15
-LOOK, LOOK_COLUMN = 60.0, 1.0
-MEASURE, MEASURE_COLUMN = 100.0, 3.0
-PROJECT_COLUMN = 0.06
+
+class Costs(NamedTuple):
+    """What one pair costs, in nanoseconds of one core as measured on a common one."""
+
+    pair: float  # filtering: fixed,
+    column: float  # for each column,
+    calls: float  # and the calls for a product that some pair passes
+    look: float  # another look at a pair that passed: fixed,
+    look_column: float  # and for each column
+    measure: float  # measuring: fixed,
+    measure_column: float  # and for each column
+
+    def measuring(self, d: int) -> float:
+        """Cost of a distance."""
+        return self.measure + self.measure_column * d
+
+
+_PLAIN = Costs(0.4, 0.022, 0.15, 60.0, 1.0, 100.0, 3.0)
+_COMPILED = Costs(0.12, 0.025, 0.0, 14.0, 0.12, 20.0, 0.4)
+PROJECT_COLUMN = 0.06  # making a coordinate of a row, for each column
 # Below this share of the cost of filtering, what is kept is not worth another look.
 _LITTLE = 0.05
 
@@ -54,6 +68,12 @@ class Plan(NamedTuple):
     looked_at: float = 1.0  # share of pairs that the boxes leave to the filter
     kept: float = 0.0  # share of pairs that the filter leaves to be measured
     looking: float = 0.0  # cost of further looks, for each pair of rows
+    tiles: Runs | None = None  # the runs in tiles, for the compiled loop
+
+    @property
+    def costs(self) -> Costs:
+        """What pairs cost the sieve that this plan is for."""
+        return _PLAIN if self.tiles is None else _COMPILED
 
     @property
     def reach(self) -> float:
@@ -85,7 +105,8 @@ def make_plan(
     """
     n, d = X.shape
     if n <= _SMALL:
-        return Plan(f, cut_into_runs(np.zeros((n, 0)), block or _SIZES[-1]))
+        runs, tiles = _cut(np.zeros((n, 0)), block or _SIZES[-1], f)
+        return Plan(f, runs, tiles=tiles)
 
     # Two samples: rows that shaped the directions look better along them than the rest will.
     sample = _sample(X, min(max(n // 4, 2048), 8192))
@@ -94,22 +115,38 @@ def make_plan(
     all_of_them = d <= min(_MAX_COLUMNS, n // 50)
     directions = leading_directions(shaping, d if all_of_them else min(_MAX_DIRECTIONS, n // 100))
     axes = f.along(directions[:, : max(_AXES)])
-    n_axes, looked_at = _choose_axes(X, axes)
+    tiled = _is_tiled(f)
+    costs = _COMPILED if tiled else _PLAIN
+    n_axes, looked_at = _choose_axes(X, axes, TILE if tiled else _SIZES[0])
     judged = f.along(directions).coordinates(judging)
     if looks:
-        ends, kept, looking = choose_looks(judged, f.cutoff, d, n, looked_at, near)
+        ends, kept, looking = choose_looks(judged, f.cutoff, d, n, looked_at, near, costs)
     else:
-        m, kept = choose_directions(judged, f.cutoff, d, looked_at, near)
+        m, kept = choose_directions(judged, f.cutoff, d, looked_at, near, costs)
         ends, looking = (m,), 0.0
     f = f.along(None, None) if ends == (d,) else f.along(directions[:, : ends[-1]], ends)
-    rows = _SIZES[0] if looked_at < 0.3 else _SIZES[-1]
+    rows = _SIZES[0] if looked_at < 0.3 and not tiled else _SIZES[-1]
     log.info(
         "search: %s rows x %s columns; filter on %s of %s directions keeps %.2g of pairs; runs of "
         "%s rows along %s axes leave %.2g of them to filter",
         *(n, d, " + ".join(map(str, np.diff(ends, prepend=0))), d, kept, rows, n_axes, looked_at),
     )
     lead = _lead(X, axes.along(directions[:, :n_axes])) if n_axes else np.zeros((n, 0))
-    return Plan(f, cut_into_runs(lead, block or rows), looked_at, kept, looking)
+    runs, tiles = _cut(lead, block or rows, f)
+    return Plan(f, runs, looked_at, kept, looking, tiles)
+
+
+def _is_tiled(f: Frame) -> bool:
+    """Whether there is a compiled loop for the numbers of a frame."""
+    return f.dtype is np.float32 and compiled() is not None
+
+
+def _cut(lead: NDArray[np.float64], rows: int, f: Frame) -> tuple[Runs, Runs | None]:
+    """Runs of so many rows, and if they are for the compiled loop, of whole tiles."""
+    if not _is_tiled(f):
+        return cut_into_runs(lead, rows), None
+    tiles = cut_into_runs(lead, TILE)
+    return tiles.grouped(-(-rows // TILE)), tiles
 
 
 def leading_directions(X: Floats, m: int) -> NDArray[np.float64]:
@@ -149,7 +186,12 @@ def _sample(X: Floats, size: int) -> Floats:
 
 
 def choose_directions(
-    c: NDArray[np.float64], cutoff: float, d: int, looked_at: float, near: float
+    c: NDArray[np.float64],
+    cutoff: float,
+    d: int,
+    looked_at: float,
+    near: float,
+    costs: Costs = _PLAIN,
 ) -> tuple[int, float]:
     """Number of directions for which filter and measuring together cost least.
 
@@ -158,14 +200,20 @@ def choose_directions(
     closer than the radius, which is what a filter on all d columns keeps.
     Returns the number, and the share of pairs that pass such a filter.
     """
-    shares = _shares_kept(c, cutoff, d, looked_at, near)
-    measure = MEASURE + MEASURE_COLUMN * d
-    m = min(shares, key=lambda m: _filtering(m, shares) * looked_at + shares[m] * measure)
+    shares = _shares_kept(c, cutoff, d, looked_at, near, costs)
+    measure = costs.measuring(d)
+    m = min(shares, key=lambda m: _filtering(m, shares, costs) * looked_at + shares[m] * measure)
     return m, shares[m]
 
 
 def choose_looks(
-    c: NDArray[np.float64], cutoff: float, d: int, n: int, looked_at: float, near: float
+    c: NDArray[np.float64],
+    cutoff: float,
+    d: int,
+    n: int,
+    looked_at: float,
+    near: float,
+    costs: Costs = _PLAIN,
 ) -> tuple[tuple[int, ...], float, float]:
     """The same, when pairs that pass the product may be looked at again along more directions.
 
@@ -173,32 +221,32 @@ def choose_looks(
     Returns the number of directions in the product and after each further look, the share of
     pairs that pass all of them, and what looking costs.
     """
-    shares = _shares_kept(c, cutoff, d, looked_at, near)
-    measure = MEASURE + MEASURE_COLUMN * d
+    shares = _shares_kept(c, cutoff, d, looked_at, near, costs)
+    measure = costs.measuring(d)
     # The cheapest way on from m directions, the largest m first: measure, or look again.
     after: dict[int, tuple[float, tuple[int, ...]]] = {}
     for m in sorted((m for m in shares if m < c.shape[1]), reverse=True):  # directions there are
         ways: list[tuple[float, tuple[int, ...]]]
         ways = [(shares[m] * measure + PROJECT_COLUMN * d * m / (n / 2), (m,))]
         for further, (cost, ends) in after.items():
-            look = shares[m] * (LOOK + LOOK_COLUMN * (further - m)) + looked_at * FILTER_CALLS
-            ways.append((look + cost, (m, *ends)))
+            look = shares[m] * (costs.look + costs.look_column * (further - m))
+            ways.append((look + looked_at * costs.calls + cost, (m, *ends)))
         after[m] = min(ways)
     after[d] = (near * measure, (d,))  # the columns as they are
-    m = min(after, key=lambda m: _filtering(m, shares) * looked_at + after[m][0])
+    m = min(after, key=lambda m: _filtering(m, shares, costs) * looked_at + after[m][0])
     cost, ends = after[m]
     kept = shares[ends[-1]]
     return ends, kept, cost - kept * measure if len(ends) > 1 else 0.0
 
 
-def _filtering(m: int, shares: dict[int, float]) -> float:
+def _filtering(m: int, shares: dict[int, float], costs: Costs) -> float:
     """Cost of a product on m directions. Near pairs are together in few products, others not."""
     by_chance = shares[m] - min(shares.values())
-    return FILTER_COLUMN * m + FILTER_CALLS * -math.expm1(-by_chance * CELLS)
+    return costs.column * m + costs.calls * -math.expm1(-by_chance * CELLS)
 
 
 def _shares_kept(
-    c: NDArray[np.float64], cutoff: float, d: int, looked_at: float, near: float
+    c: NDArray[np.float64], cutoff: float, d: int, looked_at: float, near: float, costs: Costs
 ) -> dict[int, float]:
     """Share of pairs that a filter on some directions keeps, for the numbers worth a try."""
     some, sq_norm = c[::_SOME], np.square(c).sum(axis=1)
@@ -215,7 +263,7 @@ def _shares_kept(
         passed = np.count_nonzero(products + np.outer(rest[::_SOME], rest) > enough)
         kept = max(passed - len(some), 0) / products.size
         shares[m] = kept
-        if kept * (MEASURE + MEASURE_COLUMN * d) < _LITTLE * looked_at * FILTER_COLUMN * m:
+        if kept * costs.measuring(d) < _LITTLE * looked_at * costs.column * m:
             break  # more columns cost more than they can spare
         done = m
     return shares
@@ -229,13 +277,13 @@ def _lead(X: Floats, f: Frame) -> NDArray[np.float64]:
     return lead
 
 
-def _choose_axes(X: Floats, f: Frame) -> tuple[int, float]:
+def _choose_axes(X: Floats, f: Frame, size: int) -> tuple[int, float]:
     """Number of axes to cut along, and the share of pairs in runs that are then near enough.
 
     Tried on a sample of eight rows to a run; the box around eight of many rows is too small by
     7/9 on average, which is made up for. No cut at all when none spares a tenth of the work.
     """
-    n_runs = max(1, min(len(X) // _SIZES[0], 1024))
+    n_runs = max(1, min(len(X) // size, 1024))
     sample = _lead(X[:: max(1, len(X) // (8 * n_runs))], f)
     best = (0.9, 0)
     for n_axes in [a for a in _AXES if a <= sample.shape[1]]:
