@@ -4,12 +4,14 @@ import contextlib
 import re
 import threading
 from functools import partial
+from pathlib import Path
 from unittest import mock
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.linalg import _umath_linalg
 
 from crlm import search as crlm_search
 from crlm.errors import MemoryLimitError
@@ -507,6 +509,19 @@ def test_compiled_or_not_the_pairs_are_the_same(make, dtype):
             lists.append(as_lists(pairs))
     assert lists[0] == lists[1]
     assert len(lists[0][0]) > 1000
+
+
+@pytest.mark.skipif(not kernel.LIBRARY.exists(), reason="nothing was compiled")
+def test_what_was_compiled_is_used():
+    assert kernel.compiled() is not None
+
+
+def test_a_library_that_is_none_is_passed_over(tmp_path):
+    broken, foreign = tmp_path / "_kernel.so", tmp_path / "other.so"
+    broken.write_bytes(b"not a library")
+    foreign.write_bytes(Path(_umath_linalg.__file__).read_bytes())  # without our names
+    for path in (broken, foreign, tmp_path / "missing.so"):
+        assert kernel.load(path) is None
 
 
 @pytest.mark.skipif(kernel.compiled() is None, reason="nothing was compiled")

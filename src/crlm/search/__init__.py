@@ -5,8 +5,8 @@
     X, R^2 --> plan: directions, axes and runs, tried on a sample
                  |
                  v
-    blocks:  boxes exclude runs --> float32 product excludes pairs --> float64 decides
-                 |                                                        (distance)
+    blocks:  boxes exclude runs --> float32 bound excludes pairs --> float64 decides
+                 |                    (product, or tiles in C)              (distance)
                  +-- the pairs fit in memory --> stored  --> StoredGraph   --+
                  +-- they do not             --> stream  --> StreamedGraph --+--> Neighbourhood
                  +-- most of them are near   --> dense   --> StreamedGraph --+
@@ -36,7 +36,7 @@ from crlm.search.filter import frame
 from crlm.search.graph import Neighbourhood, StoredGraph
 from crlm.search.pairs import Pairs, Weights
 from crlm.search.parallel import Progress, one_blas_thread
-from crlm.search.plan import Plan, make_plan, near_share
+from crlm.search.plan import Plan, is_tiled, make_plan, near_share
 from crlm.search.ranked import RankedPairs
 from crlm.search.stored import find_pairs
 from crlm.search.stream import StreamedGraph
@@ -154,7 +154,7 @@ class _Search:
         self._block = block
         self._frame = frame(X, cutoff)  # refuses what is out of all proportion to the radius
         self._near = near_share(X, cutoff)
-        self.is_low = X.shape[1] <= MAX_D
+        self.is_low = X.shape[1] <= MAX_D[is_tiled(self._frame)]
 
     @cached_property
     def _plan(self) -> Plan:

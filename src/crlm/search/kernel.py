@@ -120,24 +120,26 @@ class Kernel:
         return True
 
 
+LIBRARY = Path(__file__).with_name("_kernel.so")
 IN_USE = True  # tests turn it off
 
 
 def compiled() -> Kernel | None:
     """The compiled loops, if they are here and of use."""
-    return _load() if IN_USE else None
+    return load(LIBRARY) if IN_USE else None
 
 
 @cache
-def _load() -> Kernel | None:
-    path = Path(__file__).with_name("_kernel.so")
+def load(path: Path) -> Kernel | None:
+    """The compiled loops of a file; None if it is missing, of another system or of another time."""
     try:
         library = ctypes.CDLL(str(path))
-        usable = library.crlm_kernel() == _VERSION
-    except (OSError, AttributeError):  # not there, or of another system
+        if library.crlm_kernel() != _VERSION:
+            return None
+        kernel = Kernel(library)
+    except (OSError, AttributeError):
         return None
-    kernel = Kernel(library) if usable else None
-    return kernel if kernel is not None and kernel.adds_like_numpy() else None
+    return kernel if kernel.adds_like_numpy() else None
 
 
 def _declare(function: Any, *arguments: Any) -> Any:

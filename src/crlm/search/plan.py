@@ -112,10 +112,10 @@ def make_plan(
     sample = _sample(X, min(max(n // 4, 2048), 8192))
     shaping, judging = sample[::2], sample[1 :: 2 * max(1, len(sample) // 2048)]
     # Finding many directions does not pay for few rows.
-    all_of_them = d <= min(_MAX_COLUMNS, n // 50)
+    all_of_them = d <= min(_MAX_COLUMNS, n // 25)
     directions = leading_directions(shaping, d if all_of_them else min(_MAX_DIRECTIONS, n // 100))
     axes = f.along(directions[:, : max(_AXES)])
-    tiled = _is_tiled(f)
+    tiled = is_tiled(f)
     costs = _COMPILED if tiled else _PLAIN
     n_axes, looked_at = _choose_axes(X, axes, TILE if tiled else _SIZES[0])
     judged = f.along(directions).coordinates(judging)
@@ -127,23 +127,24 @@ def make_plan(
     f = f.along(None, None) if ends == (d,) else f.along(directions[:, : ends[-1]], ends)
     rows = _SIZES[0] if looked_at < 0.3 and not tiled else _SIZES[-1]
     log.info(
-        "search: %s rows x %s columns; filter on %s of %s directions keeps %.2g of pairs; runs of "
-        "%s rows along %s axes leave %.2g of them to filter",
-        *(n, d, " + ".join(map(str, np.diff(ends, prepend=0))), d, kept, rows, n_axes, looked_at),
+        "search: %s rows x %s columns; %s filter on %s of %s directions keeps %.2g of pairs; runs "
+        "of %s rows along %s axes leave %.2g of them to filter",
+        *(n, d, "compiled" if tiled else "NumPy", " + ".join(map(str, np.diff(ends, prepend=0)))),
+        *(d, kept, rows, n_axes, looked_at),
     )
     lead = _lead(X, axes.along(directions[:, :n_axes])) if n_axes else np.zeros((n, 0))
     runs, tiles = _cut(lead, block or rows, f)
     return Plan(f, runs, looked_at, kept, looking, tiles)
 
 
-def _is_tiled(f: Frame) -> bool:
+def is_tiled(f: Frame) -> bool:
     """Whether there is a compiled loop for the numbers of a frame."""
     return f.dtype is np.float32 and compiled() is not None
 
 
 def _cut(lead: NDArray[np.float64], rows: int, f: Frame) -> tuple[Runs, Runs | None]:
     """Runs of so many rows, and if they are for the compiled loop, of whole tiles."""
-    if not _is_tiled(f):
+    if not is_tiled(f):
         return cut_into_runs(lead, rows), None
     tiles = cut_into_runs(lead, TILE)
     return tiles.grouped(-(-rows // TILE)), tiles

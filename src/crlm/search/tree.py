@@ -1,7 +1,7 @@
 """All pairs in low dimension: k-d trees propose, float64 decides.
 
-Up to six columns or so a tree finds near pairs several times faster than boxes and products;
-from eight on it visits most of its leaves. Rows are sorted along their widest column and cut
+In few columns a tree finds near pairs several times faster than boxes and products; from eight
+on it visits most of its leaves. Rows are sorted along their widest column and cut
 into slabs; each slab gets a tree of its own, which holds also the rows within the radius behind
 it. So slabs are searched in parallel, and what they work on stays in the cache.
 """
@@ -21,7 +21,8 @@ from crlm.search.distance import Floats, sq_distances_of_pairs
 from crlm.search.pairs import Found, Pairs, assemble, found
 from crlm.search.parallel import Progress, in_parallel
 
-MAX_D = 6
+# Columns up to which a tree is faster than products, and than the compiled loop.
+MAX_D = {False: 6, True: 3}
 # The tree sums in its own order; a radius longer by this factor makes sure that it proposes
 # every pair that we would accept.
 _SLACK = 1.0 + 1e-9
