@@ -7,7 +7,7 @@ from crlm import CRLM, GMMUB, scores
 from crlm.errors import WeakEvidenceWarning
 from crlm.growth import Growth, levels
 from crlm.references import MAX_REFERENCES, References, first_of_equals
-from crlm.significance import Background
+from crlm.significance import Background, _without
 
 pytestmark = pytest.mark.filterwarnings("ignore::crlm.errors.WeakEvidenceWarning")
 
@@ -77,6 +77,33 @@ def test_more_points_in_a_ball_are_more_surprising_and_a_wider_ball_is_less():
     by_radius = growth.surprise(near, rows, np.full(6, 10), near[0, 10] + np.linspace(-1, 0, 6))
     assert (np.diff(by_radius) <= 0).all()
     assert by_radius[0] > by_radius[-1]
+
+
+@pytest.mark.parametrize("w", [1.0, 1.5])
+@pytest.mark.parametrize("severe", [False, True])
+def test_a_ball_is_as_surprising_among_others_as_alone(severe, w):
+    rng = np.random.default_rng(0)
+    near = log_r(np.concatenate([background("box", 300, 3, 0), rng.normal(0.5, 0.01, (30, 3))]))
+    growth, m = Growth.learn(near), np.array([2, 10, 25, 100, 400])
+    rows = np.arange(len(near))[:, None]
+    together = growth.surprise(near, rows, m, near[:, [2, 10, 25, 100, 150]], w, severe=severe)
+    for row in (0, 7, 305, 329):
+        for j, log_R in enumerate(near[row, [2, 10, 25, 100, 150]]):
+            alone = growth.surprise(near, np.array([row]), m[j : j + 1], log_R, w, severe=severe)
+            assert alone[0] == together[row, j]
+    assert together.max() > 20.0
+    assert (together == 0.0).any()
+    assert np.isneginf(together[:, -1]).all()  # more than half of all
+
+
+@pytest.mark.parametrize("n_values", [4, 1000])
+def test_points_struck_out_leave_the_others_sorted(n_values):
+    X = np.random.default_rng(0).integers(0, n_values, (200, 4)).astype(np.float64)  # ties or none
+    references = References.choose(X, ones(len(X)))
+    taken = np.arange(len(references.rows)) % 7 == 0
+    log_D = references.log_distances
+    left = _without(references.log_r, taken, log_D[np.ix_(~taken, taken)])
+    assert np.array_equal(left, np.sort(log_D[np.ix_(~taken, ~taken)], axis=1))
 
 
 def test_levels_start_and_end_where_they_should():

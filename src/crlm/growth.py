@@ -31,11 +31,13 @@ cluster at all is asked more severely (``severe=True``), of the best ball alone:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
+
+from crlm.shells import OUTER, USED, Shells, beyond_shells, log_share, own_slope, shrunk
 
 F64 = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -44,10 +46,8 @@ CONTRAST = 2.0
 # Points of the shell for each point of the ball: near enough to be local, and so many that its
 # own scatter does not matter. Two, because a neighbouring cluster may lie in one of them.
 SHELLS = (3, 7)
-OUTER = 4  # the own slope is taken up to this many times the shell
 # A ball of more than half of the points leaves no background to compare it with.
 LARGEST = 0.5
-_USED = 0.95  # the last few of all neighbours are the edge of the data
 # Growth is read from the lower quartile: rows of clusters lie in the upper tail.
 _LOW, _LOWER = 0.25, 0.05
 _Z = float(special.ndtri(_LOW) - special.ndtri(_LOWER))
@@ -98,39 +98,33 @@ class Growth:
     delta: F64
     trend: F64
     middle: F64
+    _kept: dict[tuple[int, int], Shells] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def learn(cls, log_r: F64) -> Growth:
         """Read the growth off sorted log distances, (n, n) with the point itself first."""
         n = len(log_r)
         at = levels(2, max(2, int(0.9 * (n - 1))))
-        every, none = np.arange(n), np.zeros(n, dtype=np.intp)
-        slope, spread = np.zeros(len(at)), np.full(len(at), np.nan)
         low, lower = max(int(_LOW * n), 1), int(_LOWER * n)
-        for b, s in enumerate(at):
-            u, information = _own_slope(log_r, every, none, np.full(n, s))
-            if not information[0]:
+        r = log_r.T[at]  # a row for each level, as everywhere below
+        beyond = beyond_shells(np.zeros_like(at), at, n)
+        u = own_slope(log_r.T[beyond.outer] - r, beyond.log_ratio[:, None])
+        slope, spread = np.zeros(len(at)), np.full(len(at), np.nan)
+        for b, ordered in enumerate(np.sort(u, axis=1)):
+            if not beyond.information[b]:
                 slope[b] = slope[b - 1]
                 continue
-            ordered = np.partition(u, [lower, low, n // 2])
             slope[b] = ordered[n // 2]
-            spread[b] = ((ordered[low] - ordered[lower]) / _Z) ** 2 - 1.0 / information[0]
-        growth = cls(
-            at,
-            slope,
-            1.0 / _pooled(spread),
-            np.ones((len(at), len(_RATIOS))),
-            np.array([_trend(log_r[:, s], log_r[:, s] - log_r[:, max(1, s // 4)]) for s in at]),
-            np.median(log_r[:, at], axis=0),
-        )
-        for b, s in enumerate(at):
-            shrink = growth._shrunk(log_r, every, none, np.full(n, s))[0]
-            for a, ratio in enumerate(_RATIOS):
-                m = min(max(1, round(ratio * s)), s - 1)
-                x = np.partition((log_r[:, s] - log_r[:, m]) * shrink, low)[low]
-                expected = -np.log(special.betaincinv(m, s - m, 1.0 - _LOW))
-                growth.delta[b, a] = expected / x if x > _TIE else 0.0
-        return growth
+            spread[b] = ((ordered[low] - ordered[lower]) / _Z) ** 2 - 1.0 / beyond.information[b]
+        kappa = 1.0 / _pooled(spread)
+        shrink, _ = shrunk(u, slope[:, None], kappa[:, None], beyond.information[:, None])
+        m = np.clip(np.rint(_RATIOS * at[:, None]).astype(np.intp), 1, at[:, None] - 1)
+        steps = [(r - log_r.T[inner]) * shrink for inner in m.T]
+        x = np.stack([np.partition(step, low, axis=1)[:, low] for step in steps], axis=1)
+        expected = -np.log(special.betaincinv(m, at[:, None] - m, 1.0 - _LOW))
+        delta = np.divide(expected, x, out=np.zeros_like(x), where=x > _TIE)
+        trend = _trend(r, r - log_r.T[np.maximum(at // 4, 1)])
+        return cls(at, slope, kappa, delta, trend, np.median(r, axis=1))
 
     def surprise(
         self,
@@ -148,69 +142,75 @@ class Growth:
         ----------
         log_r : ndarray of shape (n, n_references)
             Sorted log distances of points to all references, itself or -inf first.
-        rows, m : ndarray of shape (n_balls,)
+        rows, m : ndarray of int
             Centre of each ball, a row of `log_r`, and its points without the centre.
-        log_R : float or ndarray of shape (n_balls,)
-            Log of the radius.
+        log_R : float or ndarray
+            Log of the radius. The three are broadcast against each other.
         w : float
             Points for each reference; 1 when all points are references.
-            severe : bool
+        severe : bool
             Whether growth may be as unlike the typical one as it can be; less is surprising then.
         """
-        beside = [
-            self._beside(shell, log_r, rows, m, np.asarray(log_R), w, severe) for shell in SHELLS
-        ]
+        rows, m, log_R = np.broadcast_arrays(rows, m, log_R)
+        beside = [self._beside(shell, log_r, rows, m, log_R, w, severe) for shell in SHELLS]
         most: F64 = np.maximum.reduce(beside)
         return most
 
     def expected(self, log_r: F64, rows: Rows, m: Rows, log_R: ArrayLike, w: float = 1.0) -> F64:
         """Points of the background in each ball, as the shell around it foretells; at most m."""
-        ok, s, log_q, _ = self._shell(SHELLS[0], log_r, rows, m, np.asarray(log_R), w)
+        table, at = self._shells(SHELLS[0], m, w, log_r.shape[1])
+        around = table.of(at)
+        log_q, _ = log_share(around, log_r, rows, np.asarray(log_R))
         q = np.exp(np.minimum(log_q, 0.0))
-        b = np.where(q < 1.0, (w * (m / w + s - 1.0)) * q, m)
-        return np.where(ok, np.minimum(b, m), m)
+        b = np.where(q < 1.0, (w * (m / w + around.s - 1.0)) * q, m)
+        return np.where(around.room & (log_q < 0.0), np.minimum(b, m), m)
 
     def _beside(
         self, shell: int, log_r: F64, rows: Rows, m: Rows, log_R: F64, w: float, severe: bool
     ) -> F64:
-        ok, s, log_q, certainty = self._shell(shell, log_r, rows, m, log_R, w)
-        n_seen = (m + s - 1).astype(np.float64)
+        table, at = self._shells(shell, m, w, log_r.shape[1])
+        # At the typical growth a ball is as surprising as can be: the own slope, doubt and trend
+        # only speak against it. Most balls are not surprising even so, and no more is asked.
+        log_q = -table.delta[at] * (log_r[rows, table.M[at]] - log_R)
+        ok = table.room[at] & (log_q < 0.0)
+        out = np.where(ok, 0.0, -np.inf)
+        some = ok & (m > table.n_seen[at] * _share(np.minimum(log_q, 0.0), w))
+        around, rows, m = table.of(at[some]), rows[some], m[some]
+        log_q, certainty = log_share(around, log_r, rows, log_R[some])
         if not severe:
-            return np.where(ok, _tail(m, n_seen, _share(log_q, w)), -np.inf)
-        log_q = log_q * self._slower_where_dense(log_r, rows, m, s, w)
+            out[some] = _tail(m, around.n_seen, _share(log_q, w))
+            return out
+        log_q = log_q * self._slower_where_dense(around, log_r, rows)
         f = _SLOWER
-        tails = _tail(m, n_seen, _share(f * log_q, w)) + certainty * (f - 1.0 - np.log(f))
-        return np.where(ok, tails.min(axis=0), -np.inf)
+        tails = _tail(m, around.n_seen, _share(f * log_q, w)) + certainty * (f - 1.0 - np.log(f))
+        out[some] = tails.min(axis=0)
+        return out
 
-    def _slower_where_dense(self, log_r: F64, rows: Rows, m: Rows, s: Rows, w: float) -> F64:
+    def _slower_where_dense(self, around: Shells, log_r: F64, rows: Rows) -> F64:
         """Growth that the trend foretells at a place, over the typical one; at most 1."""
-        M = np.minimum(np.rint(m / w).astype(np.intp) + s, log_r.shape[1] - 1)
-        denser = np.minimum(log_r[rows, M] - self._look(self.middle, M), 0.0)
-        slower: F64 = np.exp(-self._look(self.trend, s) * denser)
+        denser = np.minimum(log_r[rows, around.M] - self._look(self.middle, around.M), 0.0)
+        slower: F64 = np.exp(-self._look(self.trend, around.s) * denser)
         return slower
 
-    def _shell(
-        self, shell: int, log_r: F64, rows: Rows, m: Rows, log_R: F64, w: float
-    ) -> tuple[NDArray[np.bool_], Rows, F64, F64]:
-        """Points of the shell around each ball, log q, and how certain the growth there is."""
-        inner = np.rint(m / w).astype(np.intp)
-        room = ((_USED * (log_r.shape[1] - 1) - inner) / OUTER).astype(np.intp)
-        s = np.minimum(np.maximum((shell * m / w).astype(np.intp), 2 * shell), room)
-        ok, s = s >= 1, np.maximum(s, 1)
-        M = np.minimum(inner + s, log_r.shape[1] - 1)
-        shrink, certainty = self._shrunk(log_r, rows, inner, s)
-        ratio = np.maximum(m / w, 1e-9) / M
-        log_q = -self._delta(s, ratio) * shrink * (log_r[rows, M] - log_R)
-        ok &= inner <= LARGEST * log_r.shape[1]
-        return ok & (log_q < 0.0), s, np.minimum(log_q, 0.0), certainty
+    def _shells(self, shell: int, m: Rows, w: float, n: int) -> tuple[Shells, Rows]:
+        """Shells of balls among `n` references, and which of them is that of each `m`."""
+        if w != 1.0:
+            return self._shells_of(shell, m.ravel(), w, n), np.arange(m.size).reshape(m.shape)
+        # All points are references, so there are no more sizes than these.
+        if (shell, n) not in self._kept:
+            self._kept[shell, n] = self._shells_of(shell, np.arange(n), w, n)
+        return self._kept[shell, n], np.minimum(m, n - 1)
 
-    def _shrunk(self, log_r: F64, rows: Rows, inner: Rows, s: Rows) -> tuple[F64, F64]:
-        """Own growth over the typical one, shrunk towards 1 and at most 1, and its certainty."""
-        u, information = _own_slope(log_r, rows, inner, s)
-        kappa = self._look(self.kappa, s)
-        steeper = np.exp(np.clip(u - self._look(self.slope, s), -3.0, 3.0))
-        certainty = kappa + information
-        return np.minimum(certainty / (kappa + information * steeper), 1.0), certainty
+    def _shells_of(self, shell: int, m: Rows, w: float, n: int) -> Shells:
+        inner = np.rint(m / w).astype(np.intp)
+        room = ((USED * (n - 1) - inner) / OUTER).astype(np.intp)
+        s = np.minimum(np.maximum((shell * m / w).astype(np.intp), 2 * shell), room)
+        ok, s = (s >= 1) & (inner <= LARGEST * n), np.maximum(s, 1)
+        M = np.minimum(inner + s, n - 1)
+        delta = self._delta(s, np.maximum(m / w, 1e-9) / M)
+        slope, kappa = self._look(self.slope, s), self._look(self.kappa, s)
+        n_seen = (m + s - 1).astype(np.float64)
+        return Shells(ok, s, M, n_seen, delta, slope, kappa, *beyond_shells(inner, s, n))
 
     def _look(self, table: F64, s: Rows) -> F64:
         """Entry for a number of neighbours, interpolated in its logarithm."""
@@ -226,34 +226,27 @@ class Growth:
         return delta
 
 
-def _own_slope(log_r: F64, rows: Rows, inner: Rows, s: Rows) -> tuple[F64, F64]:
-    """Log of d log r / d log N beyond each shell, and the information in it (0: no room)."""
-    last = log_r.shape[1] - 1
-    outer = np.minimum(inner + OUTER * s, int(_USED * last))
-    far = (outer - inner) / s
-    enough = far >= 1.5
-    far = np.maximum(far, 1.5)
-    # The ball's own points are counted as background up to a third of the shell, which is what
-    # the nearest shell leaves them: more would let a background of two densities pass.
-    kept = np.minimum(inner, s / 3.0)
-    step = log_r[rows, outer] - log_r[rows, np.minimum(inner + s, last)]
-    u = np.log(np.maximum(step, 1e-9) / np.log((kept + far * s) / (kept + s)))
-    information = np.log(far) ** 2 / (1.0 / s - 1.0 / (far * s))
-    return u, np.where(enough, information, 0.0)
+def _trend(log_r: F64, x: F64) -> F64:
+    """Slope of log x against log r by the medians of their outer thirds; 0 unless it falls.
 
-
-def _trend(log_r: F64, x: F64) -> float:
-    """Slope of log x against log r by the medians of their outer thirds; 0 unless it falls."""
-    third = len(log_r) // 3
+    One for each of their rows.
+    """
+    trend = np.zeros(len(log_r))
+    third = log_r.shape[1] // 3
     if third < MIN_POINTS:
-        return 0.0
-    order = np.argsort(log_r, kind="stable")
-    dense, sparse = order[:third], order[-third:]
-    run = np.median(log_r[sparse]) - np.median(log_r[dense])
-    x_dense, x_sparse = np.median(x[dense]), np.median(x[sparse])
-    if min(run, x_dense, x_sparse) <= _TIE:
-        return 0.0
-    return float(min(np.log(x_sparse / x_dense) / run, 0.0))
+        return trend
+    order = np.argsort(log_r, axis=1, kind="stable")
+    dense, sparse = order[:, :third], order[:, -third:]
+
+    def middle(of: F64, where: Rows) -> F64:
+        return np.median(np.take_along_axis(of, where, axis=1), axis=1)
+
+    run = middle(log_r, sparse) - middle(log_r, dense)
+    x_dense, x_sparse = middle(x, dense), middle(x, sparse)
+    known = np.minimum(run, np.minimum(x_dense, x_sparse)) > _TIE
+    rise = np.log(x_sparse[known] / x_dense[known])
+    trend[known] = np.minimum(rise / run[known], 0.0)
+    return trend
 
 
 def _pooled(spread: F64) -> F64:

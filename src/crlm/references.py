@@ -100,7 +100,8 @@ class References:
         log_D[own, at[own]] = -np.inf
         # The farthest makes room for the row itself where it is no reference.
         log_D[np.flatnonzero(~own), log_D[~own].argmax(axis=1)] = -np.inf
-        return np.sort(log_D, axis=1)
+        log_D.sort(axis=1)
+        return log_D
 
     def _log_distances(self, A: F64) -> F64:
         """Log distances of some points to all references, in the units of the data."""
@@ -112,20 +113,25 @@ class References:
             for start in range(0, len(A), _BLOCK):
                 part = slice(start, start + _BLOCK)
                 scale = np.square(A[part]).sum(axis=1)[:, None] + sq_norm
-                sq = scale - 2.0 * (A[part] @ self.points.T)
-                i, j = np.nonzero(sq < _CLOSE * scale)
+                sq = np.matmul(A[part], self.points.T, out=out[part])
+                sq *= -2.0
+                sq += scale
+                scale *= _CLOSE
+                i, j = np.divmod(np.flatnonzero(sq < scale), sq.shape[1])
                 sq[i, j] = sq_distances_of_pairs(A, i + start, self.points, j)
-                out[part] = sq
-        return self._logs(out)
+                self._logs(sq)
+        return out
 
     def _logs(self, out: F64) -> F64:
         """Logs of distances, in the units of the data, from squares of scaled ones."""
         # Two rows may differ by less than the scaling leaves of them.
         np.maximum(out, np.finfo(np.float64).tiny, out=out)
         np.log(out, out=out)
-        out *= 0.5
-        out += self.exponent * math.log(2.0)
-        return np.multiply(np.rint(out / _QUANTUM, out=out), _QUANTUM, out=out)
+        out *= 0.5 / _QUANTUM
+        out += self.exponent * math.log(2.0) / _QUANTUM
+        np.rint(out, out=out)
+        out *= _QUANTUM
+        return out
 
 
 @dataclass(frozen=True)

@@ -14,13 +14,13 @@ a plateau.
 from __future__ import annotations
 
 import math
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from crlm.checks import check_alpha, check_points, check_table
-from crlm.growth import CONTRAST, Growth
+from crlm.growth import CONTRAST, LARGEST, Growth
 from crlm.references import References
 from crlm.search import Floats
 from crlm.significance import Background
@@ -41,6 +41,7 @@ _FEW, _SHARE = 2.0, 0.05
 # the radius may change by half without a change in the answer, its exact value is no matter.
 _CLEAR = 1.5
 _BINS_PER_OCTAVE = 24
+_TWICE = math.log(2.0) + 1e-4  # log of two radii, and of what rounding may add
 _APART = _STEPS // 4  # radii between alternatives: a fifth larger or smaller
 
 
@@ -94,7 +95,6 @@ class Found(NamedTuple):
     center: int
     members: NDArray[np.intp]
     m: int  # members without the centre
-    expected: float  # background among them
     surprise: float
 
 
@@ -131,8 +131,8 @@ def suggest_sigma_max(X: Floats, background: Background, alpha: float) -> SigmaE
         if background.growth is None or background.alone
         else _Path(background.references, background.growth, alpha)
     )
-    found = [] if path is None else [path.clusters(k) for k in path.radii]
-    net = np.array([sum(map(_worth, balls)) for balls in found], dtype=np.float64)
+    found = [] if path is None else path.clusters()
+    net = np.zeros(0) if path is None else path.net(found)
     radii = np.zeros(0) if path is None else path.radii
     sigmas = np.exp2(radii / _STEPS) / math.sqrt(4.0 * d)
     n_clusters = np.array([len(balls) for balls in found], dtype=np.intp)
@@ -169,18 +169,9 @@ class _Path:
     def __init__(self, references: References, growth: Growth, alpha: float) -> None:
         self._references, self._growth = references, growth
         self.log_r = references.log_r
-        n = len(self.log_r)
-        self._needed = math.log(n / alpha)
-        self._sq_sums = np.cumsum(np.exp(2.0 * (self.log_r - self._unit)), axis=1)
-        self._failed = np.zeros(n, dtype=np.intp)  # size of the last ball that was no cluster
+        self._needed = math.log(len(self.log_r) / alpha)
         self.radii = self._grid()
-        log_radii = self.radii * math.log(2.0) / _STEPS
-        # Points in the open ball around each reference, without itself, at each radius.
-        self._m = np.array([np.searchsorted(row, log_radii) - 1 for row in self.log_r])
-
-    @property
-    def _unit(self) -> float:
-        return float(self.log_r[0, -1])  # a typical length, so that squares keep their digits
+        self._log_radii = self.radii * math.log(2.0) / _STEPS
 
     def _grid(self) -> NDArray[np.intp]:
         """Radii from the smallest ball of three to the median distance, in steps of 2**(1/32)."""
@@ -189,49 +180,79 @@ class _Path:
         high = math.ceil(middle / math.log(2.0) * _STEPS)
         return np.arange(max(low, high - _MAX_RADII), high + 1)
 
-    def clusters(self, k: int) -> list[Found]:
-        """Clusters of Algorithm 2 at radius ``2**(k / 32)`` that are more than chance."""
-        log_R = k * math.log(2.0) / _STEPS
-        m = self._m[:, k - self.radii[0]].copy()
-        # With as many points in a wider ball, what failed fails again.
-        rows = np.flatnonzero((m >= 2) & (m != self._failed))
-        surprise = self._growth.surprise(self.log_r, rows, m[rows], log_R)
-        passed = surprise >= self._needed
-        self._failed[rows] = np.where(passed, 0, m[rows])
-        rows, surprise = rows[passed], surprise[passed]
-        if not len(rows):
-            return []
-        return list(self._greedy(rows, surprise, m[rows], log_R))
+    def clusters(self) -> list[list[Found]]:
+        """Clusters of Algorithm 2 at each radius that are more than chance."""
+        at, rows, m, surprise = self._significant()
+        loss = self._losses(at, rows, m)
+        ends = np.searchsorted(at, np.arange(1, len(self.radii)))
+        balls = (np.split(of, ends) for of in (rows, m, surprise, loss))
+        return [self._greedy(*here) for here in zip(*balls, self._log_radii, strict=True)]
+
+    def _significant(self) -> list[NDArray[Any]]:
+        """Balls that are more than chance, by radius: its number, their rows, sizes, surprises."""
+        # Points in the open ball around each reference, without itself.
+        sizes = np.array([row.searchsorted(self._log_radii) - 1 for row in self.log_r]).T
+        found = []
+        for start in range(0, len(sizes), _STEPS):  # an octave at a time, to save memory
+            some = sizes[start : start + _STEPS]
+            at, rows = np.nonzero((some >= 2) & (some <= LARGEST * len(self.log_r)))
+            m, at = some[at, rows], at + start
+            surprise = self._growth.surprise(self.log_r, rows, m, self._log_radii[at])
+            found.append([of[surprise >= self._needed] for of in (at, rows, m, surprise)])
+        return [np.concatenate(of) for of in zip(*found, strict=True)]
+
+    def _losses(self, at: NDArray[np.intp], rows: NDArray[np.intp], m: NDArray[np.intp]) -> F64:
+        """Losses over G, and without that of the centre itself."""
+        unit = self.log_r[0, -1]  # a typical length, so that squares keep their digits
+        sq_sums = np.empty((len(self.log_r), m.max(initial=0) + 1))
+        some = np.unique(rows)
+        nearest = self.log_r[some, : sq_sums.shape[1]]
+        sq_sums[some] = np.cumsum(np.exp(2.0 * (nearest - unit)), axis=1)
+        loss: F64 = sq_sums[rows, m] * np.exp(2.0 * (unit - self._log_radii))[at] - m
+        return loss
+
+    def net(self, found: list[list[Found]]) -> F64:
+        """Points of the clusters at each radius, less twice the background among them."""
+        balls = [ball for at_radius in found for ball in at_radius]
+        n_clusters = [len(at_radius) for at_radius in found]
+        centers = np.array([ball.center for ball in balls], dtype=np.intp)
+        m = np.array([ball.m for ball in balls], dtype=np.intp)
+        log_R = np.repeat(self._log_radii, n_clusters)
+        expected = self._growth.expected(self.log_r, centers, m, log_R)
+        worth = np.maximum(m + 1 - CONTRAST * expected, 0.0)
+        parts = np.split(worth, np.cumsum(n_clusters)[:-1])
+        return np.array([sum(part.tolist()) for part in parts], dtype=np.float64)
 
     def _greedy(
-        self, rows: NDArray[np.intp], surprise: F64, m: NDArray[np.intp], log_R: float
+        self, rows: NDArray[np.intp], m: NDArray[np.intp], surprise: F64, loss: F64, log_R: float
     ) -> list[Found]:
         """Least loss first; balls that shared points with it are judged anew without them."""
-        log_D = self._references.log_distances[rows]
-        near = log_D < log_R
-        sq = np.exp(2.0 * (self._unit - log_R))
-        loss = self._sq_sums[rows, m] * sq - m  # over G, and without the centre itself
+        log_D = self._references.log_distances
         found: list[Found] = []
-        open_rows = np.ones(len(rows), dtype=bool)
         gone = np.zeros(len(self.log_r), dtype=bool)
-        while open_rows.any():
-            j = int(np.argmin(np.where(open_rows, loss, np.inf)))
-            members = np.flatnonzero(near[j] & ~gone)
-            b = self._growth.expected(self.log_r, rows[j : j + 1], m[j : j + 1], log_R)
-            found.append(Found(int(rows[j]), members, int(m[j]), float(b[0]), float(surprise[j])))
+        still = np.arange(len(rows))  # places of the rows that may yet be a centre
+        while len(still):
+            j = int(still[np.argmin(loss[still])])
+            log_d = log_D[rows[j]]
+            members = np.flatnonzero((log_d < log_R) & ~gone)
+            found.append(Found(int(rows[j]), members, int(m[j]), float(surprise[j])))
             gone[members] = True
-            open_rows &= ~gone[rows]
-            lost = near[:, members].sum(axis=1)
-            changed = np.flatnonzero(open_rows & (lost > 0))
+            still = still[~gone[rows[still]]]
+            beside = still[log_d[rows[still]] < log_R + _TWICE]  # others share no points
+            shared = log_D[np.ix_(rows[beside], members)]
+            near = shared < log_R
+            lost = near.sum(axis=1)
+            some = lost > 0
+            changed = beside[some]
             if not len(changed):
                 continue
-            weight = 1.0 - np.exp(2.0 * (log_D[np.ix_(changed, members)] - log_R))
-            loss[changed] += np.where(near[np.ix_(changed, members)], weight, 0.0).sum(axis=1)
-            m[changed] -= lost[changed]
+            weight = 1.0 - np.exp(2.0 * (shared[some] - log_R))
+            loss[changed] += np.where(near[some], weight, 0.0).sum(axis=1)
+            m[changed] -= lost[some]
             surprise[changed] = self._growth.surprise(
                 self.log_r, rows[changed], np.maximum(m[changed], 1), log_R
             )
-            open_rows[changed] &= (m[changed] >= 2) & (surprise[changed] >= self._needed)
+            still = still[(m[still] >= 2) & (surprise[still] >= self._needed)]
         return found
 
     def sigma(self, ball: Found, X: Floats) -> float:
@@ -252,11 +273,6 @@ class _Path:
 def _score(surprise: float, n: int) -> float:
     """-log10 of a p-value."""
     return max(0.0, (surprise - math.log(n)) / math.log(10.0))
-
-
-def _worth(ball: Found) -> float:
-    """Points of a cluster less twice the background among them."""
-    return max(ball.m + 1 - CONTRAST * ball.expected, 0.0)
 
 
 def _plateau(net: F64, n_clusters: NDArray[np.intp]) -> tuple[int, int, int]:
@@ -293,5 +309,6 @@ def _histogram(log_r: F64, d: int) -> tuple[F64, F64]:
     high = math.floor((log_r[:, -1].max() - unit) / step) + 1
     log_edges = np.arange(low, high + 1) * step
     # Rows are sorted, so that a bin is the difference of two places; a row itself is none.
-    below = sum(np.searchsorted(row, log_edges[1:] + unit) for row in log_r)
+    ends = log_edges[1:] + unit
+    below = sum(row.searchsorted(ends) for row in log_r)
     return np.exp(log_edges), np.diff(below - len(log_r), prepend=0) / 2.0

@@ -88,20 +88,20 @@ class Background:
         if n < MIN_POINTS:
             return cls(references, None, None, -math.inf, float(np.median(log_r[:, n - 1 :])))
         needed = math.log(n / alpha)
-        left = np.arange(n)
         growth = overall = Growth.learn(log_r)
+        surprise = _surprises(growth, log_r)
+        best = _best(overall, log_r, surprise, needed)
+        left = np.arange(n)
         for _ in range(_MAX_ROUNDS):
-            surprise, sizes = _most_surprising(growth, log_r)
             if surprise.max() < needed:
                 break
-            inside = references.log_distances[np.ix_(left, left)]
-            taken = _disjoint(inside, log_r, surprise, sizes, max(needed, surprise.max() / 2.0))
+            taken = _disjoint(references.log_distances, left, log_r, surprise, needed)
             if len(left) - taken.sum() < max(n // 4, _MIN_LEFT):
                 break
-            left = left[~taken]
-            log_r = np.sort(references.log_distances[np.ix_(left, left)], axis=1)
+            gone, left = left[taken], left[~taken]
+            log_r = _without(log_r, taken, references.log_distances[np.ix_(left, gone)])
             growth = Growth.learn(log_r)
-        best = _best(overall, references.log_r, needed)
+            surprise = _surprises(growth, log_r)
         return cls(references, growth, overall, *best, needed)
 
     def remembering(self) -> Background:
@@ -214,40 +214,59 @@ class Judge:
         return log_p <= self._log_alpha
 
 
-def _most_surprising(growth: Growth, log_r: F64) -> tuple[F64, NDArray[np.intp]]:
-    """For each point its most surprising ball: how much, and with how many others."""
-    n = len(log_r)
-    surprise, sizes = np.full(n, -np.inf), np.full(n, 2, dtype=np.intp)
-    for m in levels(2, max(2, n // 2)):
-        now = growth.surprise(log_r, np.arange(n), np.full(n, m), log_r[:, m])
-        more = now > surprise
-        surprise[more], sizes[more] = now[more], m
-    return surprise, sizes
+def _sizes(n: int) -> NDArray[np.intp]:
+    """Sizes of balls around each of `n` points, without the point itself."""
+    return levels(2, max(2, n // 2))
 
 
-def _best(growth: Growth, log_r: F64, needed: float) -> tuple[float, float]:
+def _surprises(growth: Growth, log_r: F64) -> F64:
+    """Surprise of the ball of each size around each point, (n, n_sizes)."""
+    m = _sizes(len(log_r))
+    return growth.surprise(log_r, np.arange(len(log_r))[:, None], m, log_r[:, m])
+
+
+def _best(growth: Growth, log_r: F64, surprise: F64, needed: float) -> tuple[float, float]:
     """Surprise of the most surprising ball, asked severely, and log of its radius."""
-    n = len(log_r)
     best = (-math.inf, -math.inf, 0.0)
-    for m in levels(2, max(2, n // 2)):
-        plain = growth.surprise(log_r, np.arange(n), np.full(n, m), log_r[:, m])
+    for m, plain in zip(_sizes(len(log_r)), surprise.T, strict=True):
         # Asked severely no ball gains, so that most need not be asked.
-        rows = np.flatnonzero(plain >= min(needed, plain.max()))
-        severe = growth.surprise(log_r, rows, np.full(len(rows), m), log_r[rows, m], severe=True)
+        rows = np.flatnonzero(plain >= max(best[0], min(needed, plain.max())))
+        if not len(rows):
+            continue
+        severe = growth.surprise(log_r, rows, m, log_r[rows, m], severe=True)
         top = int(np.argmax(severe))
         best = max(best, (float(severe[top]), float(plain[rows[top]]), float(log_r[rows[top], m])))
     return best[0], best[2]
 
 
 def _disjoint(
-    log_D: F64, log_r: F64, surprise: F64, sizes: NDArray[np.intp], least: float
+    log_D: F64, left: NDArray[np.intp], log_r: F64, surprise: F64, needed: float
 ) -> NDArray[np.bool_]:
-    """Points of the most surprising balls that do not touch each other."""
-    taken = np.zeros(len(log_r), dtype=bool)
-    for i in np.argsort(-surprise, kind="stable"):
-        if surprise[i] < least:
+    """Points of the most surprising balls that do not touch each other, among those left."""
+    most = surprise.max(axis=1)
+    radius = log_r[np.arange(len(left)), _sizes(len(left))[surprise.argmax(axis=1)]]
+    least = max(needed, most.max() / 2.0)
+    taken = np.zeros(len(left), dtype=bool)
+    for i in np.argsort(-most, kind="stable"):
+        if most[i] < least:
             break
-        ball = log_D[i] <= log_r[i, sizes[i]]
+        ball = log_D[left[i], left] <= radius[i]
         if not (taken & ball).any():
             taken |= ball
     return taken
+
+
+def _without(log_r: F64, taken: NDArray[np.bool_], log_d: F64) -> F64:
+    """Sorted log distances without some points, `log_d` being those of the others to them.
+
+    Few are taken at a time, and to strike them out is faster than to sort the rest again.
+    """
+    rows = np.flatnonzero(~taken)
+    pairs = zip(rows, np.sort(log_d, axis=1), strict=True)
+    at = np.array([log_r[row].searchsorted(gone) for row, gone in pairs])
+    each = np.arange(log_d.shape[1])
+    at = np.maximum.accumulate(at - each, axis=1) + each  # equal ones stand side by side
+    stay = np.zeros(log_r.shape, dtype=bool)
+    stay[rows] = True
+    stay[rows[:, None], at] = False
+    return log_r[stay].reshape(len(rows), -1)
