@@ -5,7 +5,7 @@ import pytest
 
 from crlm import CRLM, GMMUB, scores
 from crlm.errors import WeakEvidenceWarning
-from crlm.growth import Growth, levels
+from crlm.growth import Growth, _tail, levels
 from crlm.references import MAX_REFERENCES, References, first_of_equals
 from crlm.significance import Background, _without
 
@@ -104,6 +104,32 @@ def test_points_struck_out_leave_the_others_sorted(n_values):
     log_D = references.log_distances
     left = _without(references.log_r, taken, log_D[np.ix_(~taken, taken)])
     assert np.array_equal(left, np.sort(log_D[np.ix_(~taken, ~taken)], axis=1))
+
+
+def test_the_surprise_of_a_tight_ball_is_finite_and_grows_as_it_gets_tighter():
+    log_q = -np.geomspace(1e-3, 1e5, 400)
+    for w in (1.0, 7.5):
+        tails = _tail(np.array([40]), np.array([160.0]), log_q, w)
+        assert np.isfinite(tails).all()
+        assert (np.diff(tails) >= 0.0).all()
+
+
+def test_tails_of_tight_clusters_are_left_out_of_the_background():
+    """A draw of experiments/selection.py on which 82 clusters were found instead of three."""
+    rng = np.random.default_rng([2024, 2, 1, 11])
+    d, n, k = int(rng.choice([5, 10, 30, 100])), int(rng.choice([500, 1000, 2000])), 3
+    rng.integers(1, 6)
+    D, size = rng.uniform(30, 80), int(rng.uniform(0.05, 0.3) * n / k)
+    B = rng.normal(size=(n - k * size, d))
+    B *= D * np.sqrt(d) * rng.random((len(B), 1)) ** (1 / d) / np.linalg.norm(B, axis=1)[:, None]
+    parts = [B]
+    for mean in 0.8 * B[rng.integers(len(B), size=k)]:
+        Z = rng.normal(size=(size, d)) * rng.uniform(1.0, 2.0)
+        parts.append(mean + Z / np.sqrt(rng.chisquare(5, size=(size, 1)) / 5))
+    model = CRLM().fit(np.vstack(parts))
+    y = np.repeat([-1, 0, 1, 2], [len(B), size, size, size])
+    assert model.n_clusters_ == 3
+    assert scores.f_measure(y, model.labels_) > 0.99
 
 
 def test_levels_start_and_end_where_they_should():

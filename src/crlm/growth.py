@@ -55,6 +55,7 @@ _RATIOS = np.array([1 / 16, 1 / 8, 1 / 4, 1 / 2, 3 / 4])  # points in the ball o
 _MIN_SPREAD = 1e-4  # variance of log slopes below which places are as good as alike
 _POOL = 2  # levels on each side that share their estimate of the spread
 _SLOWER = np.geomspace(1.0, 0.03, 14)[:, None]  # f
+_TINY = 1e-300
 _FAR = 600.0  # exp(-700) is the smallest number that a float can tell from zero
 # On a lattice many points are equally far. That is no growth; and no growth, no surprise.
 _TIE = 1e-8
@@ -178,11 +179,11 @@ class Growth:
         around, rows, m = table.of(at[some]), rows[some], m[some]
         log_q, certainty = log_share(around, log_r, rows, log_R[some])
         if not severe:
-            out[some] = _tail(m, around.n_seen, _share(log_q, w))
+            out[some] = _tail(m, around.n_seen, log_q, w)
             return out
         log_q = log_q * self._slower_where_dense(around, log_r, rows)
         f = _SLOWER
-        tails = _tail(m, around.n_seen, _share(f * log_q, w)) + certainty * (f - 1.0 - np.log(f))
+        tails = _tail(m, around.n_seen, f * log_q, w) + certainty * (f - 1.0 - np.log(f))
         out[some] = tails.min(axis=0)
         return out
 
@@ -262,17 +263,21 @@ def _share(log_q: F64, w: float) -> F64:
     return w * q / (w * q + 1.0 - q)
 
 
-def _tail(m: Rows, n: F64, p: F64) -> F64:
-    """-log P(Binomial(n, p) >= m), by Chernoff's bound where it leaves the range of floats."""
-    m, n, p = np.broadcast_arrays(m, n, p)
+def _tail(m: Rows, n: F64, log_q: F64, w: float) -> F64:
+    """-log P(Binomial(n, share) >= m), by Chernoff's bound where it leaves the range of floats."""
+    m, n, log_q = np.broadcast_arrays(m, n, log_q)
+    p = _share(log_q, w)
     out = np.zeros(p.shape)
     more = m > n * p  # otherwise nothing is surprising
-    m, n, p = m[more], n[more], p[more]
+    m, n, p, log_q = m[more], n[more], p[more], log_q[more]
     with np.errstate(divide="ignore"):
         tail = -np.log(special.betainc(m, np.maximum(n - m + 1.0, 1e-9), p))
     far = tail > _FAR
-    m, n, p = m[far], n[far], p[far]
-    bound = special.rel_entr(m, n * p) + special.rel_entr(n - m, n * (1.0 - p))
+    m, n, p, log_q = m[far], n[far], p[far], log_q[far]
+    # In a tight cluster the share leaves it too; were all of them infinitely surprising, the most
+    # surprising would not be left out first.
+    log_p = np.where(p > _TINY, np.log(np.maximum(p, _TINY)), np.log(CONTRAST * w) + log_q)
+    bound = m * (np.log(m / n) - log_p) + special.rel_entr(n - m, n * (1.0 - p))
     tail[far] = np.maximum(bound, _FAR)
     out[more] = tail
     return out

@@ -33,7 +33,8 @@ from crlm.search import Floats, Neighbourhood, Weights
 
 F64 = NDArray[np.float64]
 
-_MAX_ROUNDS = 12
+# Each round halves the surprise of what is left: tens of thousands become a dozen in twelve.
+_MAX_ROUNDS = 24
 # Points of clusters are left out of the background, but never so many that nothing is left.
 _MIN_LEFT = 20
 _BLOCK = 512  # rows measured against the references at a time: 8 MB
