@@ -7,14 +7,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.spatial import distance
 
 from crlm import CRLM, GMMUB, theory
 from crlm.certificate import Certificate, certify
 from crlm.errors import InputError
 from crlm.greedy import find_clusters
 from crlm.identity import row_marks
+from crlm.loss import sq_cutoff
 from crlm.model_draw import uniform_ball
 from crlm.search import neighbourhood
+from crlm.theory.conditions import Partition, cheap_margins
 from crlm.uniformity import background_sample, uniform_ball_p_value
 from strategies import data_sets
 
@@ -50,6 +53,19 @@ def brute_force(X, labels, sigma_max, G):
         "separation": far[apart].min(initial=np.inf) / R - 1,
         "loss": (L[labels == -1].min(initial=np.inf) - max(best)) / G if k else np.inf,
     }
+
+
+@given(data_sets(max_n=60, dtypes=["float64", "float32"]), st.integers(0, 2**32 - 1))
+def test_the_cheap_gap_is_that_of_all_rows_and_means_to_the_bit(data, seed):
+    X, sigma_max, G = data
+    raw = np.random.default_rng(seed).integers(-1, 4, len(X))
+    labels = np.unique(np.append(raw, -1), return_inverse=True)[1][:-1] - 1
+    part = Partition(X, labels)
+    away = distance.cdist(X, part.means) - part.radii
+    away[labels[:, None] == np.arange(part.k)] = np.inf
+    R = np.sqrt(sq_cutoff(sigma_max, X.shape[1], G))
+    gap = float(away.min(initial=np.inf))
+    assert cheap_margins(part, R**2)["separation"] == gap / np.sqrt(R**2) - 1.0
 
 
 @given(data_sets(max_n=40, max_d=20))

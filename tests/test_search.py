@@ -19,6 +19,7 @@ from crlm.loss import fixed_point, robust_loss, sq_cutoff
 from crlm.search import distance, first_ball, kernel, neighbourhood, pairs_within, plan
 from crlm.search.blocks import Blocks
 from crlm.search.estimate import seconds_of_blocks, seconds_of_dense, seconds_of_tree
+from crlm.search.farthest import farthest
 from crlm.search.filter import frame
 from crlm.search.order import cut_into_runs
 from crlm.search.pairs import Found, assemble
@@ -214,6 +215,32 @@ def test_filter_is_sharp_enough_to_discard_what_is_clearly_too_far():
         right = f.right(X)
         kept = (f.left(right) @ right.T < f.cutoff).sum()
         assert kept <= (true < 150.0 * 1.001).sum()
+
+
+@given(data_sets(dtypes=["float64", "float32"]), st.data())
+def test_the_farthest_row_is_among_those_that_may_be(data, more):
+    X = np.ascontiguousarray(data[0])
+    center = X[more.draw(st.integers(0, len(X) - 1))].astype(np.float64) / 3.0
+    kept = np.array(more.draw(st.lists(st.booleans(), min_size=len(X), max_size=len(X))))
+    kept[0] = True
+    sq = np.square(X - center).sum(axis=1)
+    assert sq[farthest(X, center)].max() == sq.max()
+    rows = farthest(X, center, kept)
+    assert kept[rows].all()
+    assert sq[rows].max() == sq[kept].max()
+
+
+def test_the_farthest_row_is_one_of_many_and_found_where_squares_overflow():
+    X = np.random.default_rng(0).normal(size=(1000, 10)).astype(np.float32)
+    assert len(farthest(X, np.zeros(10))) == 1
+    assert len(farthest(X * np.float32(1e30), np.zeros(10))) == 1000
+
+
+def test_rows_at_distance_zero_are_known_from_the_pairs():
+    X = np.random.default_rng(0).integers(0, 6, (200, 3)).astype(np.float64)
+    _, which, counts = np.unique(X, axis=0, return_inverse=True, return_counts=True)
+    pairs = pairs_within(X, 2.0, memory_limit=GB)
+    assert np.array_equal(pairs.coincident(), np.flatnonzero(counts[which.ravel()] > 1))
 
 
 def candidates(X, cutoff, ends):

@@ -21,6 +21,7 @@ from crlm.labels import BACKGROUND
 from crlm.loss import sq_cutoff
 from crlm.search import Floats, Neighbourhood, Pairs, first_ball, neighbourhood
 from crlm.search.distance import chunks
+from crlm.search.farthest import farthest
 from crlm.theory.assumptions import Assumptions, slacks
 from crlm.theory.conditions import Conditions, Partition, check_labels
 from crlm.theory.guarantees import Guarantee, sharp
@@ -342,10 +343,11 @@ def _background_ball(part: Partition) -> tuple[NDArray[np.float64], float]:
     if not kept.all():
         total -= part.sizes @ part.means
     center = total / np.count_nonzero(kept)
-    sq = 0.0
-    for rows in chunks(len(X), X.shape[1]):
-        found = distance.cdist(X[rows], center[np.newaxis], "sqeuclidean")[:, 0]
-        sq = max(sq, float(found[kept[rows]].max(initial=0.0)))
+    rows = farthest(X, center, kept)
+    sq = max(
+        float(distance.cdist(X[rows[part]], center[np.newaxis], "sqeuclidean").max())
+        for part in chunks(len(rows), X.shape[1])
+    )
     return center, math.sqrt(sq)
 
 

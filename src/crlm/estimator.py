@@ -28,7 +28,10 @@ from crlm.loss import G_PAPER
 from crlm.model import GMMUB
 from crlm.path import SigmaPath, walk
 from crlm.references import first_of_equals
-from crlm.search import Floats, Neighbourhood, Weights, neighbourhood
+from crlm.search import Floats, Neighbourhood, Pairs, Weights, neighbourhood
+from crlm.search.distance import chunks
+from crlm.search.farthest import farthest
+from crlm.search.filter import _column_range as column_range
 from crlm.sigma import SigmaEstimate
 from crlm.task import Task
 from crlm.theory.plan import adaptive_G
@@ -273,7 +276,7 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
         self.radius_ = task.radius(sigma_max)
         self._store([judged.cluster for judged in clusters], task.X, task.weights)
         self.p_values_ = np.array([judged.p_value for judged in clusters], dtype=np.float64)
-        self.n_duplicates_ = int((~first_of_equals(task.X)).sum())
+        self.n_duplicates_ = _n_copies(task.X, near)
         self.certificate_ = certify(
             task.X,
             self.labels_,
@@ -566,11 +569,20 @@ def sigma_path(X: Any, sigmas: Any = None, **parameters: Any) -> SigmaPath:
     return CRLM(**parameters).path(X, sigmas)
 
 
+def _n_copies(X: Floats, near: Neighbourhood) -> int:
+    """Number of rows that are a copy of an earlier one: where pairs are known, at distance zero."""
+    pairs: Pairs | None = getattr(near, "pairs", None)
+    some = X if pairs is None else X[pairs.coincident()]
+    return int(np.count_nonzero(~first_of_equals(some)))
+
+
 def _enclosing_ball(X: Floats) -> tuple[NDArray[np.float64], float]:
     """Centre and radius of a ball around the data: the middle of their box, the farthest row."""
-    low, high = X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
+    low, high = (corner.astype(np.float64) for corner in column_range(X))
     center = (low + high) / 2.0
+    rows = farthest(X, center)
     sq_radius = max(
-        float(np.square(X[s : s + 1024] - center).sum(axis=1).max()) for s in range(0, len(X), 1024)
+        float(np.square(X[rows[part]] - center).sum(axis=1).max())
+        for part in chunks(len(rows), X.shape[1])
     )
     return center, float(np.sqrt(sq_radius))

@@ -8,7 +8,6 @@ leave it open.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -29,6 +28,7 @@ from crlm.theory.conditions import (
 from crlm.theory.margins import Margin, margin
 
 Rows = tuple[int, ...]
+Extreme = tuple[float, Rows]  # a squared distance, and of which rows
 
 _SAFE = 1e-9  # far beyond the rounding of the cheap forms
 _DIRECT = 10**8  # multiplications for which cover is rather measured than left open
@@ -50,8 +50,10 @@ def cheap_conditions(
     # Distances to all means are few beside those of the fit, unless clusters are very many.
     if part.k <= max(8, len(X) // 100):
         cheap = cheap_margins(part, sq_radius)
-    decide = _without_graph if pairs is None else _Graph(pairs).decide
-    cover, c1, separation, worst = decide(part, sq_radius, cheap)
+    if pairs is None:
+        cover, c1, separation, worst = _without_graph(part, sq_radius, cheap)
+    else:
+        cover, c1, separation, worst = _from_graph(part, sq_radius, cheap, pairs)
     loss, worst["loss"] = loss_margin(part, L, weights, G)
     c2, worst["C2"] = c2_margin(part, X.shape[1] * G)
     t0 = None if pairs is None else background_neighbours(labels, pairs)
@@ -60,72 +62,51 @@ def cheap_conditions(
     return found, part
 
 
-class _Graph:
+def _from_graph(
+    part: Partition, sq_radius: float, cheap: dict[str, float], pairs: Pairs
+) -> tuple[Margin, Margin, Margin, dict[str, Rows]]:
     """What the pairs of clustered rows say."""
-
-    def __init__(self, pairs: Pairs) -> None:
-        self._pairs = pairs
-
-    def decide(
-        self, part: Partition, sq_radius: float, cheap: dict[str, float]
-    ) -> tuple[Margin, Margin, Margin, dict[str, Rows]]:
-        labels, pairs = part.labels, self._pairs
-        complete = np.zeros(part.k, dtype=np.int64)
-        widest: tuple[float, Rows] = (0.0, ())
-        nearest: dict[str, tuple[float, Rows]] = {
-            "C1": (math.inf, ()),
-            "separation": (math.inf, ()),
-        }
-        for owner, other, sq in _of_clusters(labels, pairs):
-            mine, theirs = labels[owner], labels[other]
-            inside = mine == theirs
-            complete += np.bincount(mine[inside], minlength=part.k)
-            widest = _extreme(widest, sq, owner, other, inside, sign=-1.0)
-            outside = {
-                "C1": theirs == BACKGROUND,
-                "separation": ~inside & (theirs != BACKGROUND),
-            }
-            for name, mask in outside.items():
-                nearest[name] = _extreme(nearest[name], sq, owner, other, mask, sign=1.0)
-        missing = np.flatnonzero(2 * complete < part.sizes * (part.sizes - 1))
-        cover, at_cover = _cover(part, missing, widest, sq_radius)
-        apart = {name: _apart(found, sq_radius, cheap) for name, found in nearest.items()}
-        worst = {"cover": at_cover, **{name: rows for name, (_, rows) in nearest.items()}}
-        return cover, apart["C1"], apart["separation"], worst
-
-
-def _of_clusters(
-    labels: NDArray[np.int64], pairs: Pairs
-) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]]:
-    """Pairs of which at least one row is in a cluster; that row comes first."""
-    clustered = labels != BACKGROUND
+    labels = part.labels
+    complete = np.zeros(part.k, dtype=np.int64)
+    widest: Extreme = (0.0, ())
+    c1: Extreme = (math.inf, ())
+    separation: Extreme = (math.inf, ())
     for i, j, sq in pairs.in_parts():
-        first, second = clustered[i], clustered[j]
-        at = np.flatnonzero(first | second)
-        swap = ~first[at]
-        yield np.where(swap, j[at], i[at]), np.where(swap, i[at], j[at]), sq[at]
+        mine, theirs = labels[i], labels[j]
+        same = mine == theirs
+        inside = np.flatnonzero(same & (mine != BACKGROUND))
+        complete += np.bincount(mine[inside], minlength=part.k)
+        widest = _extreme(widest, sq, i, j, inside, sign=-1.0)
+        across = np.flatnonzero(~same)
+        out = np.minimum(mine[across], theirs[across]) == BACKGROUND
+        c1 = _extreme(c1, sq, i, j, across[out], sign=1.0)
+        separation = _extreme(separation, sq, i, j, across[~out], sign=1.0)
+    missing = np.flatnonzero(2 * complete < part.sizes * (part.sizes - 1))
+    cover, at_cover = _cover(part, missing, widest, sq_radius)
+    at_c1 = tuple(sorted(c1[1], key=lambda row: bool(labels[row] == BACKGROUND)))  # its own first
+    worst = {"cover": at_cover, "C1": at_c1, "separation": separation[1]}
+    return cover, _apart(c1, sq_radius, cheap), _apart(separation, sq_radius, cheap), worst
 
 
 def _extreme(
-    best: tuple[float, Rows],
+    best: Extreme,
     sq: NDArray[np.float64],
-    owner: NDArray[np.intp],
-    other: NDArray[np.integer],
-    mask: NDArray[np.bool_],
+    i: NDArray[np.intp],
+    j: NDArray[np.intp],
+    where: NDArray[np.intp],
     sign: float,
-) -> tuple[float, Rows]:
+) -> Extreme:
     """Smallest (sign 1) or largest (-1) of some squared distances, and its two rows."""
-    where = np.flatnonzero(mask)
     if not len(where):
         return best
-    i = where[int((sign * sq[where]).argmin())]
-    if sign * sq[i] < sign * best[0]:
-        return float(sq[i]), (int(owner[i]), int(other[i]))
+    at = where[int((sign * sq[where]).argmin())]
+    if sign * sq[at] < sign * best[0]:
+        return float(sq[at]), (int(i[at]), int(j[at]))
     return best
 
 
 def _cover(
-    part: Partition, missing: NDArray[np.intp], widest: tuple[float, Rows], sq_radius: float
+    part: Partition, missing: NDArray[np.intp], widest: Extreme, sq_radius: float
 ) -> tuple[Margin, Rows]:
     if not len(missing):
         return Margin(1.0 - math.sqrt(widest[0] / sq_radius), "holds"), widest[1]
@@ -141,7 +122,7 @@ def _cover(
     return Margin(min(0.0, 1.0 - math.sqrt(worst / sq_radius)), "fails", "at most"), rows
 
 
-def _apart(found: tuple[float, Rows], sq_radius: float, cheap: dict[str, float]) -> Margin:
+def _apart(found: Extreme, sq_radius: float, cheap: dict[str, float]) -> Margin:
     if math.isfinite(found[0]):
         return Margin(math.sqrt(found[0] / sq_radius) - 1.0, "fails")
     return Margin(max(0.0, cheap.get("separation", 0.0)), "holds", "at least")

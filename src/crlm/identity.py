@@ -43,8 +43,7 @@ def row_marks(X: Floats) -> U64:
     marks = np.empty(len(X), dtype=np.uint64)
     for part in chunks(len(X), X.shape[1]):
         bits = (X[part].astype(np.float64, copy=False) + 0.0).view(np.uint64)  # one zero, not two
-        bits *= odd
-        marks[part] = bits.sum(axis=1, dtype=np.uint64)
+        marks[part] = np.einsum("ij,j->i", bits, odd)
     return marks
 
 

@@ -165,8 +165,10 @@ class Remembered(References):
 def first_of_equals(X: Floats) -> NDArray[np.bool_]:
     """Rows that are not a copy of an earlier row."""
     first = np.ones(len(X), dtype=bool)
-    _, which, counts = np.unique(_fingerprints(X), return_inverse=True, return_counts=True)
-    alike = np.flatnonzero(counts[which] > 1)  # equal, but for chance: compare them byte by byte
+    marks = _fingerprints(X)
+    in_order = np.sort(marks)
+    twice = in_order[1:][in_order[1:] == in_order[:-1]]
+    alike = np.flatnonzero(np.isin(marks, twice))  # equal, but for chance: compare byte by byte
     points = np.ascontiguousarray(X[alike] + X.dtype.type(0))  # no negative zeros
     as_bytes = points.view(np.dtype((np.void, points.dtype.itemsize * points.shape[1]))).ravel()
     first[alike] = False
@@ -181,7 +183,7 @@ def _fingerprints(X: Floats) -> NDArray[np.uint64]:
     out = np.empty(len(X), dtype=np.uint64)
     for part in chunks(len(X), words):
         points = np.ascontiguousarray(X[part] + X.dtype.type(0))  # no negative zeros
-        out[part] = (points.view(np.uint32) * odd).sum(axis=1)
+        out[part] = np.einsum("ij,j->i", points.view(np.uint32), odd)
     return out
 
 

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crlm.loss import fixed_point, robust_loss
-from crlm.search.pairs import Pairs, Weights, cuts, weigh
+from crlm.search.pairs import Pairs, Weights, slices, weigh
 
 
 class Neighbourhood(Protocol):
     """What `crlm.greedy` needs to know of a data set; points already taken do not count."""
 
-    L: NDArray[np.int64]  # (n,) loss of each row as a centre, in quanta, kept up to date
+    L: NDArray[np.int64]  # (n,) loss of each row as a centre, in quanta, while it is alive
     alone: NDArray[np.int64]  # (n,) the part of it that a row has from itself
     alive: NDArray[np.bool_]  # (n,) rows that belong to no cluster yet
 
@@ -54,25 +53,28 @@ class StoredGraph:
         self._order, n = pairs.order, len(weights)
         self._place = np.empty(n, dtype=np.intp)
         self._place[self._order] = np.arange(n)
-        self._weights = weights[self._order]  # by place
+        self._weights = weights
         self.alive = np.ones(n, dtype=bool)
         self.alone = weigh(fixed_point(np.full(n, -G)), weights)  # each row lies in its own ball
         self.L = self.alone.copy()
-        for half in self._halves:
-            self._add_up(half)
+        self.L[self._order] += self._sums(pairs, weights[self._order])
 
-    def _add_up(self, half: Pairs) -> None:
-        """Add the losses from one half of the neighbours."""
-        ends = [0, *cuts(np.diff(half.indptr)).tolist(), len(self.L)]
-        for start, stop in pairwise(ends):
-            part = slice(int(half.indptr[start]), int(half.indptr[stop]))
-            loss = weigh(self._loss(half, part), self._weights[half.indices[part]])
+    def _sums(self, pairs: Pairs, weights: Weights) -> NDArray[np.int64]:
+        """Losses from all pairs; these and the weights by place."""
+        sums = np.zeros(len(weights), dtype=np.int64)
+        degrees = np.diff(pairs.indptr)
+        for part in slices(degrees):
+            entries = slice(int(pairs.indptr[part.start]), int(pairs.indptr[part.stop]))
+            loss, others = self._loss(pairs.sq_dist[entries]), pairs.indices[entries]
             # reduceat wants a place for every row and gives nonsense for an empty one, so
             # rows without neighbours are left out.
-            ptr = half.indptr[start : stop + 1] - half.indptr[start]
-            places = np.flatnonzero(np.diff(ptr))
+            places = part.start + np.flatnonzero(degrees[part])
             if len(places):
-                self.L[self._order[start + places]] += np.add.reduceat(loss, ptr[places])
+                starts = pairs.indptr[places] - entries.start
+                sums[places] += np.add.reduceat(weigh(loss, weights[others]), starts)
+            owners = np.repeat(np.arange(part.start, part.stop), degrees[part])
+            np.add.at(sums, others, weigh(loss, weights[owners]))
+        return sums
 
     def ball(self, i: int) -> NDArray[np.intp]:
         """Rows alive in the open ball around row `i`, ascending, with `i` itself."""
@@ -89,22 +91,20 @@ class StoredGraph:
         clusters together costs one pass over the pairs.
         """
         self.alive[C] = False
+        places = self._place[C]
         for half in self._halves:
-            places = self._place[C]
-            degrees = half.indptr[places + 1] - half.indptr[places]
+            stops = half.indptr[places + 1]
+            degrees = stops - half.indptr[places]
             # A few members at a time, so that what is gathered stays small.
-            for part in np.split(places, cuts(degrees)):
-                at, owner = _entries(half, part)
-                loss = weigh(self._loss(half, at), self._weights[owner])
-                np.subtract.at(self.L, self._order[half.indices[at]], loss)
+            for part in slices(degrees):
+                at = np.repeat(stops[part] - np.cumsum(degrees[part]), degrees[part])
+                at += np.arange(len(at))
+                rows = self._order[half.indices[at]]
+                left = np.flatnonzero(self.alive[rows])  # who is gone has no need of a loss
+                if len(left):
+                    owners = np.repeat(C[part], degrees[part])[left]
+                    loss = weigh(self._loss(half.sq_dist[at[left]]), self._weights[owners])
+                    np.subtract.at(self.L, rows[left], loss)
 
-    def _loss(self, half: Pairs, part: slice | NDArray[np.int64]) -> NDArray[np.int64]:
-        return fixed_point(robust_loss(half.sq_dist[part], self._sigma_max, self._d, self._G))
-
-
-def _entries(half: Pairs, places: NDArray[np.intp]) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
-    """Where the neighbours of some places are, and whose they are."""
-    first = half.indptr[places].astype(np.int64)
-    degrees = half.indptr[places + 1] - first
-    skip = np.repeat(first - np.concatenate([[0], np.cumsum(degrees)[:-1]]), degrees)
-    return np.arange(len(skip)) + skip, np.repeat(places, degrees)
+    def _loss(self, sq_dist: NDArray[np.float64]) -> NDArray[np.int64]:
+        return fixed_point(robust_loss(sq_dist, self._sigma_max, self._d, self._G))

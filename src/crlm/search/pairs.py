@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
-from itertools import pairwise
+from itertools import pairwise, starmap
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -56,10 +56,16 @@ class Pairs(NamedTuple):
     def in_parts(self) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]]:
         """Every pair once, a part at a time: its two rows and their squared distance."""
         degrees = np.diff(self.indptr)
-        for start, stop in pairwise([0, *cuts(degrees).tolist(), len(degrees)]):
-            part = slice(int(self.indptr[start]), int(self.indptr[stop]))
-            i = np.repeat(self.order[start:stop], degrees[start:stop])
+        for places in slices(degrees):
+            part = slice(int(self.indptr[places.start]), int(self.indptr[places.stop]))
+            i = np.repeat(self.order[places], degrees[places])
             yield i, self.order[self.indices[part]], self.sq_dist[part]
+
+    def coincident(self) -> NDArray[np.intp]:
+        """Rows that are at distance zero from another one, ascending."""
+        at = np.flatnonzero(self.sq_dist == 0.0)
+        earlier = np.searchsorted(self.indptr, at, side="right") - 1
+        return np.unique(self.order[np.concatenate([earlier, self.indices[at]])])
 
     def turned_round(self) -> Pairs:
         """The same pairs, each at the later of its two places."""
@@ -69,13 +75,20 @@ class Pairs(NamedTuple):
         return Pairs(self.order, other.indptr, other.indices, other.data)
 
 
-_ENTRIES = 1 << 18
+_ENTRIES = 1 << 16  # what is made of them stays in the cache
 
 
-def cuts(degrees: NDArray[np.integer]) -> NDArray[np.intp]:
-    """Where to cut places so that each part has some 100,000 neighbours, or is one place."""
-    part = np.cumsum(degrees) // _ENTRIES
-    return np.flatnonzero(np.diff(part)) + 1
+def slices(degrees: NDArray[np.integer]) -> Iterator[slice]:
+    """Slices that cut places into parts of some 65,000 neighbours, or of one place.
+
+    >>> list(slices(np.array([40_000, 20_000, 30_000])))
+    [slice(0, 2, None), slice(2, 3, None)]
+    """
+    ends = np.cumsum(degrees)
+    cuts = [0]
+    if len(ends) and ends[-1] >= _ENTRIES:
+        cuts += (np.flatnonzero(np.diff(ends // _ENTRIES)) + 1).tolist()
+    return starmap(slice, pairwise([*cuts, len(degrees)]))
 
 
 # What is alive at once, per pair: the list with room to grow (18 bytes), the same turned round
