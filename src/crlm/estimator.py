@@ -31,7 +31,7 @@ from crlm.references import first_of_equals
 from crlm.search import Floats, Neighbourhood, Pairs, Weights, neighbourhood
 from crlm.search.distance import chunks
 from crlm.search.farthest import farthest
-from crlm.search.filter import _column_range as column_range
+from crlm.search.filter import column_range
 from crlm.sigma import SigmaEstimate
 from crlm.task import Task
 from crlm.theory.plan import adaptive_G

@@ -127,7 +127,7 @@ class Frame(NamedTuple):
 
 def frame(X: Floats, sq_cutoff: float, basis: NDArray[np.float64] | None = None) -> Frame:
     """Choose origin, unit and precision for filtering the rows of `X` at one cutoff."""
-    return frame_in_box(middle(X), *_column_range(X), sq_cutoff, basis)
+    return frame_in_box(middle(X), *column_range(X), sq_cutoff, basis)
 
 
 def frame_in_box(
@@ -191,7 +191,7 @@ def _largest_norm(low: Floats, high: Floats, center: NDArray[np.float64], expone
     return math.ldexp(float(reach), -exponent) * math.sqrt(len(center))
 
 
-def _column_range(X: Floats) -> tuple[Floats, Floats]:
+def column_range(X: Floats) -> tuple[Floats, Floats]:
     """Smallest and largest number of each column."""
     n, d = X.shape
     together = max(1, min(n, 256 // d))  # narrow rows side by side: NumPy is slow on short ones
