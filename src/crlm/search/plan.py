@@ -54,7 +54,7 @@ class Costs(NamedTuple):
 
 
 _PLAIN = Costs(0.4, 0.022, 0.15, 60.0, 1.0, 100.0, 3.0)
-_COMPILED = Costs(0.12, 0.025, 0.0, 14.0, 0.12, 20.0, 0.6)
+_COMPILED = Costs(0.12, 0.021, 0.0, 12.0, 0.07, 20.0, 0.6)
 PROJECT_COLUMN = 0.06  # making a coordinate of a row, for each column
 # Below this share of the cost of filtering, what is kept is not worth another look.
 _LITTLE = 0.05
