@@ -31,7 +31,7 @@ _AXES = (1, 2, 3)
 _SOME = 8  # one in so many of a sample is compared with all of it
 # Rows of a run: small boxes exclude more, tall products cost less. The compiled loop has boxes for
 # every 16 rows; its runs are what is worth a call.
-_SIZES = (128, 256)
+_SIZES, _TILED = (128, 256), 512
 # Numbers in a product: half a megabyte of float32, in the cache of a core, and work enough for
 # a call.
 CELLS = 1 << 17
@@ -125,7 +125,7 @@ def make_plan(
         m, kept = choose_directions(judged, f.cutoff, d, looked_at, near, costs)
         ends, looking = (m,), 0.0
     f = f.along(None, None) if ends == (d,) else f.along(directions[:, : ends[-1]], ends)
-    rows = _SIZES[0] if looked_at < 0.3 and not tiled else _SIZES[-1]
+    rows = _TILED if tiled else _SIZES[0] if looked_at < 0.3 else _SIZES[-1]
     log.info(
         "search: %s rows x %s columns; %s filter on %s of %s directions keeps %.2g of pairs; runs "
         "of %s rows along %s axes leave %.2g of them to filter",

@@ -10,7 +10,7 @@ from crlm.search.pairs import Found, Pairs, assemble, found
 from crlm.search.parallel import Progress, in_parallel
 
 # Enough tasks for every thread, none so long that an interrupt would wait for it.
-_TASKS_PER_THREAD, _MAX_RUNS = 16, 8
+_TASKS_PER_THREAD, _MAX_ROWS = 16, 2048
 
 
 def find_pairs(
@@ -29,7 +29,7 @@ def find_pairs(
         Before more pairs are kept than the budget allows.
     """
     runs, n = blocks.plan.runs, len(blocks.X)
-    step = max(1, min(_MAX_RUNS, runs.n_runs // (n_jobs * _TASKS_PER_THREAD)))
+    step = max(1, min(_MAX_ROWS // runs.size, runs.n_runs // (n_jobs * _TASKS_PER_THREAD)))
     tasks = [range(b, min(b + step, runs.n_runs)) for b in range(0, runs.n_runs, step)]
 
     def task(part: range) -> Found:
