@@ -48,4 +48,4 @@ wheel:  ## build the wheel of what is committed, install it in an empty environm
 	PYTHON=$(PYTHON) .ci/wheel
 
 clean:  ## remove what was made
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis crlm-demo.png crlm-demo-faces.png crlm-demo-faces.html
+	rm -rf $(VENV) src/crlm/search/_kernel.so build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis crlm-demo.png crlm-demo-faces.png crlm-demo-faces.html

@@ -345,8 +345,8 @@ def _background_ball(part: Partition) -> tuple[NDArray[np.float64], float]:
     center = total / np.count_nonzero(kept)
     rows = farthest(X, center, kept)
     sq = max(
-        float(distance.cdist(X[rows[part]], center[np.newaxis], "sqeuclidean").max())
-        for part in chunks(len(rows), X.shape[1])
+        float(distance.cdist(X[rows[some]], center[np.newaxis], "sqeuclidean").max())
+        for some in chunks(len(rows), X.shape[1])
     )
     return center, math.sqrt(sq)
 

@@ -276,8 +276,9 @@ def _tail(m: Rows, n: F64, log_q: F64, w: float) -> F64:
     m, n, p, log_q = m[far], n[far], p[far], log_q[far]
     # In a tight cluster the share leaves it too; were all of them infinitely surprising, the most
     # surprising would not be left out first.
-    log_p = np.where(p > _TINY, np.log(np.maximum(p, _TINY)), np.log(CONTRAST * w) + log_q)
-    bound = m * (np.log(m / n) - log_p) + special.rel_entr(n - m, n * (1.0 - p))
+    tiny = m * (np.log(m / n) - np.log(CONTRAST * w) - log_q)
+    bound = np.where(p > _TINY, special.rel_entr(m, n * np.maximum(p, _TINY)), tiny)
+    bound += special.rel_entr(n - m, n * (1.0 - p))
     tail[far] = np.maximum(bound, _FAR)
     out[more] = tail
     return out

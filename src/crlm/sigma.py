@@ -41,7 +41,7 @@ _FEW, _SHARE = 2.0, 0.05
 # the radius may change by half without a change in the answer, its exact value is no matter.
 _CLEAR = 1.5
 _BINS_PER_OCTAVE = 24
-_TWICE = math.log(2.0) + 1e-4  # log of two radii, and of what rounding may add
+_TWICE = math.log(2.0) + 0.01  # log of two radii, and more than rounding adds
 _APART = _STEPS // 4  # radii between alternatives: a fifth larger or smaller
 
 

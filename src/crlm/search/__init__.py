@@ -154,7 +154,7 @@ class _Search:
         self._block = block
         self._frame = frame(X, cutoff)  # refuses what is out of all proportion to the radius
         self._near = near_share(X, cutoff)
-        self.is_low = X.shape[1] <= MAX_D[is_tiled(self._frame)]
+        self.is_low = X.shape[1] <= MAX_D[is_tiled(self._frame, len(X))]
 
     @cached_property
     def _plan(self) -> Plan:

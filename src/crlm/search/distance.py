@@ -35,8 +35,7 @@ def sq_distances_of_pairs(
 ) -> NDArray[np.float64]:
     """Squared distances between ``X[i]`` and ``Y[j]``, a cache-sized chunk at a time."""
     kernel = compiled()
-    contiguous = X.flags.c_contiguous and Y.flags.c_contiguous
-    if kernel is not None and contiguous and X.dtype == Y.dtype:
+    if kernel is not None and X.dtype == Y.dtype and _is_plain(X) and _is_plain(Y):
         return kernel.sq_distances(X, i, Y, j)
     out = np.empty(len(i), dtype=np.float64)
     few = X.shape[1] < _SEQUENTIAL
@@ -46,6 +45,11 @@ def sq_distances_of_pairs(
         else:
             out[part] = sq_distances(X.take(i[part], axis=0), Y.take(j[part], axis=0))
     return out
+
+
+def _is_plain(X: Floats) -> bool:
+    """Whether C can read the rows where they are."""
+    return X.flags.c_contiguous and X.flags.aligned and X.dtype.isnative
 
 
 def _by_column(

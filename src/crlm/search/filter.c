@@ -13,12 +13,15 @@ typedef int32_t Flags __attribute__((vector_size(4 * LANES)));
 
 #define LOAD(p) (*(const Lanes *)(p))
 
+/* The number of the sources that this was compiled from, or 0 on a processor it is not for. */
 int64_t crlm_kernel(void)
 {
-#if defined(__AVX2__)
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? CRLM_KERNEL : 0;
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+    return 0;  /* the bits of two lanes would change places */
+#elif defined(__AVX2__)
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? CRLM_SOURCES : 0;
 #else
-    return CRLM_KERNEL;
+    return CRLM_SOURCES;
 #endif
 }
 

@@ -5,7 +5,4 @@
  */
 #include <stdint.h>
 
-/* Raised with every change of what is below, so that an older library is not called. */
-#define CRLM_KERNEL 1
-
 enum { TILE = 16, LANES = 8 };

@@ -9,6 +9,7 @@ measured as :mod:`crlm.search.distance` says. Both are tested with and without.
 from __future__ import annotations
 
 import ctypes
+import zlib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -21,8 +22,9 @@ F32 = NDArray[np.float32]
 Places = NDArray[np.intp]
 
 TILE, LANES = 16, 8  # as in kernel.h
-_VERSION = 1
+MAX_ROWS = 2**31 - TILE  # places are numbered by int32
 ROOM = 1 << 16  # pairs found at a time
+_MAX_TILES = 4096  # looked at in one call, which an interrupt has to wait for
 
 _NUMBER, _FLOAT, _ARRAY = ctypes.c_int64, ctypes.c_float, ctypes.c_void_p
 
@@ -44,6 +46,7 @@ class Kernel:
             np.dtype(kind): _declare(
                 getattr(library, f"crlm_measure_{kind}"),
                 *(_ARRAY, _ARRAY, _NUMBER, _ARRAY, _ARRAY, _NUMBER, _ARRAY),
+                gives=None,
             )
             for kind in ("float32", "float64")
         }
@@ -85,9 +88,10 @@ class Kernel:
         next_ = ctypes.c_int64(0)
         (_, width, _), n_axes = tiles.shape, boxes.shape[1]
         while next_.value < len(others):
+            stop = min(next_.value + _MAX_TILES, len(others))
             n = self._filter(
                 *(tiles.ctypes.data, width, boxes.ctypes.data, n_axes, reach, cutoff),
-                *(own.start, own.stop, later, others.ctypes.data, len(others)),
+                *(own.start, own.stop, later, others.ctypes.data, stop),
                 *(ctypes.addressof(next_), room, *found),
             )
             for rows, rest in looks:
@@ -134,7 +138,7 @@ def load(path: Path) -> Kernel | None:
     """The compiled loops of a file; None if it is missing, of another system or of another time."""
     try:
         library = ctypes.CDLL(str(path))
-        if library.crlm_kernel() != _VERSION:
+        if _declare(library.crlm_kernel)() != sources():
             return None
         kernel = Kernel(library)
     except (OSError, AttributeError):
@@ -142,6 +146,12 @@ def load(path: Path) -> Kernel | None:
     return kernel if kernel.adds_like_numpy() else None
 
 
-def _declare(function: Any, *arguments: Any) -> Any:
-    function.argtypes, function.restype = arguments, _NUMBER
+def sources() -> int:
+    """A number that stands for the C files, so that a library of other ones is not called."""
+    names = ("filter.c", "kernel.h", "measure.c")
+    return zlib.crc32(b"".join(Path(__file__).with_name(name).read_bytes() for name in names))
+
+
+def _declare(function: Any, *arguments: Any, gives: Any = _NUMBER) -> Any:
+    function.argtypes, function.restype = arguments, gives
     return function

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from crlm.search.distance import Floats
 from crlm.search.filter import Frame
-from crlm.search.kernel import TILE, compiled
+from crlm.search.kernel import MAX_ROWS, TILE, compiled
 from crlm.search.order import Runs, cut_into_runs
 
 log = logging.getLogger("crlm")
@@ -103,9 +103,9 @@ def make_plan(
     looks : bool
         Whether pairs may be looked at again along more directions, which takes memory.
     """
-    n, d = X.shape
+    (n, d), tiled = X.shape, is_tiled(f, len(X))
     if n <= _SMALL:
-        runs, tiles = _cut(np.zeros((n, 0)), block or _SIZES[-1], f)
+        runs, tiles = _cut(np.zeros((n, 0)), block or _SIZES[-1], tiled)
         return Plan(f, runs, tiles=tiles)
 
     # Two samples: rows that shaped the directions look better along them than the rest will.
@@ -115,7 +115,6 @@ def make_plan(
     all_of_them = d <= min(_MAX_COLUMNS, n // 25)
     directions = leading_directions(shaping, d if all_of_them else min(_MAX_DIRECTIONS, n // 100))
     axes = f.along(directions[:, : max(_AXES)])
-    tiled = is_tiled(f)
     costs = _COMPILED if tiled else _PLAIN
     n_axes, looked_at = _choose_axes(X, axes, TILE if tiled else _SIZES[0])
     judged = f.along(directions).coordinates(judging)
@@ -125,6 +124,7 @@ def make_plan(
         m, kept = choose_directions(judged, f.cutoff, d, looked_at, near, costs)
         ends, looking = (m,), 0.0
     f = f.along(None, None) if ends == (d,) else f.along(directions[:, : ends[-1]], ends)
+    tiled = tiled and is_tiled(f, n)
     rows = _TILED if tiled else _SIZES[0] if looked_at < 0.3 else _SIZES[-1]
     log.info(
         "search: %s rows x %s columns; %s filter on %s of %s directions keeps %.2g of pairs; runs "
@@ -133,18 +133,18 @@ def make_plan(
         *(d, kept, rows, n_axes, looked_at),
     )
     lead = _lead(X, axes.along(directions[:, :n_axes])) if n_axes else np.zeros((n, 0))
-    runs, tiles = _cut(lead, block or rows, f)
+    runs, tiles = _cut(lead, block or rows, tiled)
     return Plan(f, runs, looked_at, kept, looking, tiles)
 
 
-def is_tiled(f: Frame) -> bool:
-    """Whether there is a compiled loop for the numbers of a frame."""
-    return f.dtype is np.float32 and compiled() is not None
+def is_tiled(f: Frame, n: int) -> bool:
+    """Whether there is a compiled loop for the numbers of a frame, and for so many rows."""
+    return f.dtype is np.float32 and n <= MAX_ROWS and compiled() is not None
 
 
-def _cut(lead: NDArray[np.float64], rows: int, f: Frame) -> tuple[Runs, Runs | None]:
+def _cut(lead: NDArray[np.float64], rows: int, tiled: bool) -> tuple[Runs, Runs | None]:
     """Runs of so many rows, and if they are for the compiled loop, of whole tiles."""
-    if not is_tiled(f):
+    if not tiled:
         return cut_into_runs(lead, rows), None
     tiles = cut_into_runs(lead, TILE)
     return tiles.grouped(-(-rows // TILE)), tiles

@@ -72,11 +72,9 @@ class Tiles:
 
     def with_places(self, b: int, places: Places) -> Iterator[tuple[Places, Places]]:
         """The same with some places, ascending, anywhere."""
-        chosen = np.zeros(len(self.tiles) * TILE, dtype=bool)
-        chosen[places] = True
-        tiles = np.flatnonzero(chosen.reshape(-1, TILE).any(axis=1))
-        for i, j in self._near_pairs(b, tiles, later=False):
-            asked = chosen[j]
+        for i, j in self._near_pairs(b, np.unique(places // TILE), later=False):
+            at = np.minimum(np.searchsorted(places, j), len(places) - 1)
+            asked = places[at] == j
             yield i[asked], j[asked]
 
     def _near_pairs(
