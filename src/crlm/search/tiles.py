@@ -56,7 +56,8 @@ class Tiles:
                 looks[k][places, : columns.shape[1]] = columns
                 rests[k][places], rest = rest, columns[:, -1]
 
-        parts = list(chunks(len(tiles), TILE * X.shape[1]))
+        # Twice a chunk, or directions of many columns would be read too often.
+        parts = list(chunks(len(tiles), TILE * X.shape[1] // 2))
         for _ in in_parallel(fill, parts, n_jobs):
             pass
         lowest = np.nextafter(low.astype(np.float32), np.float32(-np.inf))
