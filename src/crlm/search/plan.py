@@ -284,7 +284,7 @@ def _choose_axes(X: Floats, f: Frame, size: int) -> tuple[int, float]:
     Tried on a sample of eight rows to a run; the box around eight of many rows is too small by
     7/9 on average, which is made up for. No cut at all when none spares a tenth of the work.
     """
-    n_runs = max(1, min(len(X) // size, 1024))
+    n_runs = max(1, min(len(X) // size, 512))
     sample = _lead(X[:: max(1, len(X) // (8 * n_runs))], f)
     best = (0.9, 0)
     for n_axes in [a for a in _AXES if a <= sample.shape[1]]:
