@@ -284,9 +284,10 @@ def _shares_kept(
 
 def _lead(X: Floats, f: Frame) -> NDArray[np.float64]:
     """Coordinates of all rows along the first few directions."""
-    lead = np.empty((len(X), f.width - 3))
+    assert f.basis is not None, "no directions to go along"
+    lead = np.empty((len(X), f.basis.shape[1]))
     for start in range(0, len(X), 4096):
-        lead[start : start + 4096] = f.coordinates(X[start : start + 4096])[:, :-1]
+        np.matmul(f.centred(X[start : start + 4096]), f.basis, out=lead[start : start + 4096])
     return lead
 
 
@@ -303,7 +304,7 @@ def _choose_axes(X: Floats, f: Frame, size: int) -> tuple[int, float]:
         runs = cut_into_runs(sample[:, :n_axes], 8)
         grow = (runs.high - runs.low) / 7.0
         runs = runs._replace(low=runs.low - grow, high=runs.high + grow)
-        tried = range(0, runs.n_runs, max(1, runs.n_runs // 32))
+        tried = range(0, runs.n_runs, max(1, runs.n_runs // 16))
         near = sum(int((runs.sq_gaps(b, b) < f.cutoff).sum()) for b in tried)
         best = min(best, (near / sum(runs.n_runs - b for b in tried), n_axes))
     return (best[1], best[0]) if best[1] else (0, 1.0)
