@@ -28,18 +28,18 @@ def main() -> None:
 
 
 def draw_boxes(ax, plan: Plan) -> None:
-    """Runs of rows as boxes along the two axes; those that one of them is compared with."""
-    runs = plan.runs
+    """Runs or tiles of rows as boxes along two axes; those that one of them is compared with."""
+    runs = plan.tiles or plan.runs
     chosen = 2 * runs.n_runs // 9
     near = runs.sq_gaps(chosen, 0) < plan.reach
     for b, (low, high) in enumerate(zip(runs.low, runs.high, strict=True)):
         colour = CHOSEN if b == chosen else LOOKED_AT if near[b] else SKIPPED
-        ax.add_patch(Rectangle(low, *(high - low), fc=colour, ec="white", lw=0.8))
+        ax.add_patch(Rectangle(low, *(high - low), fc=colour, ec="white", lw=0.3))
     ax.autoscale()
     ax.set_aspect("equal")
     ax.set(xlabel="first direction, in units near R", ylabel="second direction")
     ax.set_title(
-        f"Runs of {runs.size} rows in boxes. The red one is multiplied\n"
+        f"Each box holds {runs.size} rows. The red one is compared\n"
         f"with the {near.sum() - 1} blue ones; {(~near).sum()} are farther than R",
         fontsize=10,
     )
@@ -48,14 +48,14 @@ def draw_boxes(ax, plan: Plan) -> None:
 def draw_shares(ax, blocks: Blocks, n_near: int) -> None:
     """What each step leaves of all pairs."""
     plan, n = blocks.plan, len(blocks.X)
-    every = range(plan.runs.n_runs)
-    looked_at = sum(int((plan.runs.sq_gaps(b, b) < plan.reach).sum()) for b in every)
-    passed = sum(len(i) for b in every for i, _ in blocks.later_pairs(b))
-    counts = [n * (n - 1) // 2, looked_at * plan.runs.size**2, passed, n_near]
+    boxes = plan.tiles or plan.runs
+    looked_at = sum(int((boxes.sq_gaps(b, b) < plan.reach).sum()) for b in range(boxes.n_runs))
+    passed = sum(len(i) for b in range(plan.runs.n_runs) for i, _ in blocks.later_pairs(b))
+    counts = [n * (n - 1) // 2, looked_at * boxes.size**2, passed, n_near]
     columns = plan.frame.width
     names = [
         "all pairs",
-        "not excluded by boxes:\none float32 product",
+        "not excluded by boxes:\nbounded in float32",
         f"not excluded by its {columns} columns:\nmeasured in float64",
         "closer than R",
     ]

@@ -19,7 +19,7 @@ losses and the balls are the same to the last bit.
 from __future__ import annotations
 
 import logging
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Literal
 
 from crlm.errors import MemoryLimitError
@@ -158,9 +158,12 @@ class _Search:
 
     @cached_property
     def _plan(self) -> Plan:
-        plan = make_plan(self._X, self._frame, self._near, self._block)
+        make = partial(
+            make_plan, self._X, self._frame, self._near, self._block, n_jobs=self._n_jobs
+        )
+        plan = make()
         if Blocks.workspace(plan, self._n_jobs) > self._limit / 2:  # it is for pairs, too
-            plan = make_plan(self._X, self._frame, self._near, self._block, looks=False)
+            plan = make(looks=False)
         return plan
 
     def choose(self) -> str:

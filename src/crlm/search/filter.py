@@ -83,10 +83,15 @@ class Frame(NamedTuple):
             return [np.empty((n, width), dtype=np.float32) for width in self.widths]
         return [np.empty((n, width), dtype=np.float64) for width in self.widths]
 
-    def coordinates(self, X: Floats) -> NDArray[np.float64]:
-        """Coordinates of the rows, (n, m + 1), or (n, d) without a basis."""
+    def centred(self, X: Floats) -> NDArray[np.float64]:
+        """Rows from the origin, in the unit of the frame."""
         a = np.subtract(X, self.center, dtype=np.float64)
         a *= math.ldexp(1.0, -self.exponent)
+        return a
+
+    def coordinates(self, X: Floats) -> NDArray[np.float64]:
+        """Coordinates of the rows, (n, m + 1), or (n, d) without a basis."""
+        a = self.centred(X)
         if self.basis is None:
             return a
         m = self.basis.shape[1]

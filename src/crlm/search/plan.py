@@ -30,8 +30,9 @@ _DIRECTIONS = (
 _AXES = (1, 2, 3)
 _SOME = 8  # one in so many of a sample is compared with all of it
 # Rows of a run: small boxes exclude more, tall products cost less. The compiled loop has boxes for
-# every 16 rows; its runs are what is worth a call.
-_SIZES, _TILED = (128, 256), 512
+# every 16 rows; its runs are what is worth a call, is in the cache of a core while all others pass
+# by (a quarter of a megabyte), and leaves every thread enough of them.
+_SIZES, _TILED, _TILED_CELLS, _RUNS_PER_THREAD = (128, 256), (256, 1024), 1 << 16, 16
 # Numbers in a product: half a megabyte of float32, in the cache of a core, and work enough for
 # a call.
 CELLS = 1 << 17
@@ -87,7 +88,13 @@ class Plan(NamedTuple):
 
 
 def make_plan(
-    X: Floats, f: Frame, near: float, block: int | None = None, *, looks: bool = True
+    X: Floats,
+    f: Frame,
+    near: float,
+    block: int | None = None,
+    *,
+    n_jobs: int = 1,
+    looks: bool = True,
 ) -> Plan:
     """Plan the search for all pairs of rows closer than a cutoff.
 
@@ -100,6 +107,8 @@ def make_plan(
         Share of pairs that are closer, from :func:`near_share`.
     block : int or None
         Rows of a run, when the caller knows better (tests do).
+    n_jobs : int
+        Threads that runs are spread over.
     looks : bool
         Whether pairs may be looked at again along more directions, which takes memory.
     """
@@ -125,7 +134,10 @@ def make_plan(
         ends, looking = (m,), 0.0
     f = f.along(None, None) if ends == (d,) else f.along(directions[:, : ends[-1]], ends)
     tiled = tiled and is_tiled(f, n)
-    rows = _TILED if tiled else _SIZES[0] if looked_at < 0.3 else _SIZES[-1]
+    rows = _SIZES[0] if looked_at < 0.3 else _SIZES[-1]
+    if tiled:
+        wanted = min(n // (_RUNS_PER_THREAD * n_jobs), _TILED_CELLS // f.width)
+        rows = min(max(wanted, _TILED[0]), _TILED[1]) // TILE * TILE
     log.info(
         "search: %s rows x %s columns; %s filter on %s of %s directions keeps %.2g of pairs; runs "
         "of %s rows along %s axes leave %.2g of them to filter",
@@ -272,9 +284,10 @@ def _shares_kept(
 
 def _lead(X: Floats, f: Frame) -> NDArray[np.float64]:
     """Coordinates of all rows along the first few directions."""
-    lead = np.empty((len(X), f.width - 3))
+    assert f.basis is not None, "no directions to go along"
+    lead = np.empty((len(X), f.basis.shape[1]))
     for start in range(0, len(X), 4096):
-        lead[start : start + 4096] = f.coordinates(X[start : start + 4096])[:, :-1]
+        np.matmul(f.centred(X[start : start + 4096]), f.basis, out=lead[start : start + 4096])
     return lead
 
 
@@ -284,14 +297,14 @@ def _choose_axes(X: Floats, f: Frame, size: int) -> tuple[int, float]:
     Tried on a sample of eight rows to a run; the box around eight of many rows is too small by
     7/9 on average, which is made up for. No cut at all when none spares a tenth of the work.
     """
-    n_runs = max(1, min(len(X) // size, 1024))
+    n_runs = max(1, min(len(X) // size, 512))
     sample = _lead(X[:: max(1, len(X) // (8 * n_runs))], f)
     best = (0.9, 0)
     for n_axes in [a for a in _AXES if a <= sample.shape[1]]:
         runs = cut_into_runs(sample[:, :n_axes], 8)
         grow = (runs.high - runs.low) / 7.0
         runs = runs._replace(low=runs.low - grow, high=runs.high + grow)
-        tried = range(0, runs.n_runs, max(1, runs.n_runs // 32))
+        tried = range(0, runs.n_runs, max(1, runs.n_runs // 16))
         near = sum(int((runs.sq_gaps(b, b) < f.cutoff).sum()) for b in tried)
         best = min(best, (near / sum(runs.n_runs - b for b in tried), n_axes))
     return (best[1], best[0]) if best[1] else (0, 1.0)
