@@ -29,10 +29,11 @@ _DIRECTIONS = (
 )
 _AXES = (1, 2, 3)
 _SOME = 8  # one in so many of a sample is compared with all of it
-# Rows of a run: small boxes exclude more, tall products cost less. The compiled loop has boxes for
-# every 16 rows; its runs are what is worth a call, is in the cache of a core while all others pass
-# by (a quarter of a megabyte), and leaves every thread enough of them.
-_SIZES, _TILED, _TILED_CELLS, _RUNS_PER_THREAD = (128, 256), (256, 1024), 1 << 16, 16
+# Rows of a run: small boxes exclude more, tall products cost less.
+_SIZES = (128, 256)
+# The compiled loop has boxes for every 16 rows; its runs are what is worth a call, stays in the
+# cache of a core while all others pass by (a quarter of a megabyte), and leaves enough for threads.
+_LEAST, _MOST, _RUN_CELLS, _RUNS_PER_THREAD = 256, 1024, 1 << 16, 16
 # Numbers in a product: half a megabyte of float32, in the cache of a core, and work enough for
 # a call.
 CELLS = 1 << 17
@@ -134,10 +135,11 @@ def make_plan(
         ends, looking = (m,), 0.0
     f = f.along(None, None) if ends == (d,) else f.along(directions[:, : ends[-1]], ends)
     tiled = tiled and is_tiled(f, n)
-    rows = _SIZES[0] if looked_at < 0.3 else _SIZES[-1]
     if tiled:
-        wanted = min(n // (_RUNS_PER_THREAD * n_jobs), _TILED_CELLS // f.width)
-        rows = min(max(wanted, _TILED[0]), _TILED[1]) // TILE * TILE
+        wanted = min(_MOST, n // (_RUNS_PER_THREAD * n_jobs), _RUN_CELLS // f.width)
+        rows = max(_LEAST, wanted) // TILE * TILE
+    else:
+        rows = _SIZES[0] if looked_at < 0.3 else _SIZES[-1]
     log.info(
         "search: %s rows x %s columns; %s filter on %s of %s directions keeps %.2g of pairs; runs "
         "of %s rows along %s axes leave %.2g of them to filter",
