@@ -61,6 +61,14 @@ MESSAGES = [
     (fit(sigma_max=10**400), ParameterError, ["1e-150 to 1e150"]),
     (fit(X * 1e-200), InputError, ["no value larger than 1.1e-199", "Multiply X"]),
     (fit(np.ma.masked_less(X, 2.0)), InputError, ["2 masked values", "np.ma.compress_rows(X)"]),
+    (fit({1.0, 2.0}), InputError, ["X is a set", "a list of rows or a dataframe"]),
+    (fit({"a": [1.0, 2.0]}), InputError, ["X is a dict", "pandas.DataFrame(X)"]),
+    (
+        fit(np.zeros(9, dtype=[("x", "f8"), ("y", "f8")])),
+        InputError,
+        ["structured array with the fields 'x', 'y'", "structured_to_unstructured(X)"],
+    ),
+    (fit(X, memory_limit="1kB"), MemoryLimitError, ["memory limit of 1 kB", "Pass memory_limit"]),
     (fit(np.array([[1e151], [0.0]])), InputError, ["value of 1e+151", "row 0", "Divide X"]),
     (
         fit(np.array([[1e149] * 20, [0.0] * 20]), sigma_max=1e-10),

@@ -213,6 +213,18 @@ def check_table(X: Any) -> Any:
             f"ones. Drop their rows: X = np.ma.compress_rows(X)."
         )
         raise InputError(msg)
+    if isinstance(X, set | frozenset | dict):
+        msg = (
+            f"X is a {type(X).__name__}, which has no first or second row. Pass an array, a list "
+            f"of rows or a dataframe: pandas.DataFrame(X), if its items are columns."
+        )
+        raise InputError(msg)
+    if getattr(getattr(X, "dtype", None), "names", None):
+        msg = (
+            f"X is a structured array with the fields {', '.join(map(repr, X.dtype.names[:5]))}. "
+            f"Make a table of it: numpy.lib.recfunctions.structured_to_unstructured(X)."
+        )
+        raise InputError(msg)
     if not nw.dependencies.is_into_dataframe(X):
         return X
     table = nw.from_native(X, eager_only=True)

@@ -49,7 +49,9 @@ class Budget(NamedTuple):
 def in_words(n_bytes: float) -> str:
     """Write a number of bytes the way people read it.
 
-    >>> in_words(52_000_000_000), in_words(300_000_000)
-    ('52.0 GB', '300 MB')
+    >>> in_words(52_000_000_000), in_words(300_000_000), in_words(1000)
+    ('52.0 GB', '300 MB', '1 kB')
     """
+    if n_bytes < 1e6:
+        return f"{n_bytes / 1e3:.0f} kB"
     return f"{n_bytes / 1e9:.1f} GB" if n_bytes >= 1e9 else f"{n_bytes / 1e6:.0f} MB"
