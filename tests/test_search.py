@@ -17,9 +17,9 @@ from crlm import search as crlm_search
 from crlm.errors import MemoryLimitError
 from crlm.loss import fixed_point, robust_loss, sq_cutoff
 from crlm.search import distance, first_ball, kernel, neighbourhood, pairs_within, plan
+from crlm.search.balls import farthest
 from crlm.search.blocks import Blocks
 from crlm.search.estimate import seconds_of_blocks, seconds_of_dense, seconds_of_tree
-from crlm.search.farthest import farthest
 from crlm.search.filter import frame
 from crlm.search.order import cut_into_runs
 from crlm.search.pairs import Found, assemble

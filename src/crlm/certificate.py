@@ -20,8 +20,8 @@ from crlm.identity import row_marks
 from crlm.labels import BACKGROUND
 from crlm.loss import sq_cutoff
 from crlm.search import Floats, Neighbourhood, Pairs, first_ball, neighbourhood
+from crlm.search.balls import farthest
 from crlm.search.distance import chunks
-from crlm.search.farthest import farthest
 from crlm.theory.assumptions import Assumptions, slacks
 from crlm.theory.conditions import Conditions, Partition, check_labels
 from crlm.theory.guarantees import Guarantee, sharp

@@ -29,8 +29,8 @@ from crlm.model import GMMUB
 from crlm.path import SigmaPath, walk
 from crlm.references import first_of_equals
 from crlm.search import Floats, Neighbourhood, Pairs, Weights, neighbourhood
+from crlm.search.balls import farthest
 from crlm.search.distance import chunks
-from crlm.search.farthest import farthest
 from crlm.search.filter import column_range
 from crlm.sigma import SigmaEstimate
 from crlm.task import Task

@@ -27,7 +27,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crlm.describe import METHODS
 from crlm.errors import InputError
 from crlm.tables.arrays import read_made, read_npy, read_npz
 from crlm.tables.common import Table, Wanted, listed
@@ -225,6 +224,8 @@ def made_of(path: Path, descriptor: str | None = None) -> Mapping[str, Any]:
     if path.is_dir() and holds_parquet(path):
         return {}
     if path.is_dir():
+        from crlm.describe import METHODS  # late: files of numbers do not need it
+
         return METHODS[descriptor or "hog"]().settings
     try:
         return read_made(path) if path.suffix.lower() == ".npz" else {}

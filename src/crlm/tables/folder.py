@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from pathlib import Path
 
-from crlm.describe import METHODS, describe_images
 from crlm.errors import CRLMWarning, InputError
 from crlm.images import SUFFIXES, list_images
 from crlm.tables.common import Table, Wanted, listed
@@ -31,6 +30,8 @@ def read_folder(folder: Path, wanted: Wanted) -> Table:
             f"or one file."
         )
         raise InputError(msg)
+    from crlm.describe import METHODS, describe_images  # late: files of numbers do not need it
+
     descriptor = METHODS[wanted.descriptor or "hog"]()
     described = describe_images(paths, descriptor)
     warn_of_failures(described.failures, len(paths))
