@@ -564,7 +564,7 @@ ERRORS = {
     ),
     "metric": ("fit toy.npy --metric l1", 2, "'l1' is not one of 'euclidean', 'cosine'"),
     "memory text": ("fit toy.npy --memory lots", 2, "--memory must be 'auto', a number of bytes"),
-    "memory": ("fit toy.npy --memory 1KB", 5, "over the memory limit of 0 MB. Pass --memory "),
+    "memory": ("fit toy.npy --memory 1KB", 5, "over the memory limit of 1 kB. Pass --memory "),
     "missing": ("fit tyo.npy", 3, "no such file: tyo.npy. Did you mean toy.npy?"),
     "folder": ("fit empty", 3, "empty is a folder without images (.bmp, .gif, "),
     "suffix": ("fit notes.txt", 3, "notes.txt: cannot read '.txt' files. Supported: .npy"),

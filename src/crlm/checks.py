@@ -213,7 +213,7 @@ def check_table(X: Any) -> Any:
             f"ones. Drop their rows: X = np.ma.compress_rows(X)."
         )
         raise InputError(msg)
-    if isinstance(X, set | frozenset | dict):
+    if type(X) in (set, frozenset, dict):  # exactly: some sparse matrices are dicts
         msg = (
             f"X is a {type(X).__name__}, which has no first or second row. Pass an array, a list "
             f"of rows or a dataframe: pandas.DataFrame(X), if its items are columns."
