@@ -23,7 +23,7 @@ SEARCH = Path("src", "crlm", "search")
 LIBRARY = SEARCH / "_kernel.so"
 # The filter may round as it likes, its bound allows for that; distances must be NumPy's.
 SOURCES = {"filter.c": "-ffp-contract=fast", "measure.c": "-ffp-contract=off"}
-NAMES = sorted([*SOURCES, "kernel.h"])  # as in kernel.py
+NAMES = sorted([*SOURCES, "kernel.h", "loop.h"])  # as in kernel.py
 
 
 class KernelHook(BuildHookInterface):  # type: ignore[type-arg]

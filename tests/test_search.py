@@ -9,8 +9,9 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from numpy.linalg import _umath_linalg
 
 from crlm import search as crlm_search
@@ -25,6 +26,8 @@ from crlm.search.order import cut_into_runs
 from crlm.search.pairs import Found, assemble
 from crlm.search.parallel import in_parallel
 from crlm.search.plan import leading_directions, make_plan, near_share
+from crlm.search.tiles import Tiles
+from crlm.search.whole import MISSING, Whole
 from strategies import data_sets
 
 GB = 10**9
@@ -56,19 +59,25 @@ def planned(always):
         yield
 
 
+SIEVES = ("NumPy", "floats", "wholes")
+
+
 @contextlib.contextmanager
-def compiled(yes):
-    """With the compiled loops, if there are any, or as where there are none."""
-    with mock.patch.object(kernel, "IN_USE", yes):
+def sieve(kind):
+    """With the compiled loops, if there are any, on numbers of a kind, or with NumPy."""
+    with (
+        mock.patch.object(kernel, "IN_USE", kind != "NumPy"),
+        mock.patch.object(kernel, "WHOLES_IN_USE", kind == "wholes"),
+    ):
         yield
 
 
-WAYS = [(always, yes) for always in (False, True) for yes in (False, True)]
+WAYS = [(always, kind) for always in (False, True) for kind in SIEVES]
 
 
 def all_ways(X, cutoff):
-    for always, yes in WAYS:
-        with planned(always), compiled(yes):
+    for always, kind in WAYS:
+        with planned(always), sieve(kind):
             for n_jobs, block in [(1, None), (2, 1), (2, 7), (1, 16)]:
                 yield pairs_within(
                     X, cutoff, memory_limit=GB, n_jobs=n_jobs, _block=block, _engine="stored"
@@ -129,8 +138,8 @@ def test_losses_of_every_engine_are_exact_on_awkward_lattices(X, engine):
     n, d = X.shape
     for cutoff in awkward_cutoffs(X):
         sigma_max = float(np.sqrt(cutoff / (4.0 * d)))
-        for always, yes in WAYS:
-            with planned(always), compiled(yes):
+        for always, kind in WAYS:
+            with planned(always), sieve(kind):
                 near = neighbourhood(
                     X, sigma_max, 4.0, np.ones(n, np.int64), memory_limit=GB, _engine=engine
                 )
@@ -150,8 +159,8 @@ def test_every_engine_answers_the_three_questions_alike(data, weighted, more):
     n = len(X)
     rng = np.random.default_rng(more.draw(st.integers(0, 1000)))
     weights = rng.integers(1, 5, n) if weighted else np.ones(n, np.int64)
-    always, yes = more.draw(st.sampled_from(WAYS))
-    with planned(always), compiled(yes):
+    always, kind = more.draw(st.sampled_from(WAYS))
+    with planned(always), sieve(kind):
         near = [
             neighbourhood(
                 X, sigma_max, G, weights, memory_limit=GB, n_jobs=jobs, _engine=e, _block=block
@@ -262,8 +271,8 @@ def near_in(X, cutoff):
 def test_further_looks_lose_no_pair_on_the_radius_of_awkward_lattices(X):
     for cutoff in awkward_cutoffs(X):
         for ends in [(1, 2), (1, 3, 5), (2, 5)]:
-            for yes in (True, False):
-                with compiled(yes):
+            for kind in SIEVES:
+                with sieve(kind):
                     assert near_in(X, cutoff) <= candidates(X, cutoff, ends)
 
 
@@ -273,17 +282,47 @@ def test_further_looks_lose_no_near_pair(data, more):
     d = X.shape[1]
     ends = more.draw(st.sets(st.integers(1, d), min_size=min(2, d), max_size=4))
     cutoff = sq_cutoff(sigma_max, d, G)
-    with compiled(more.draw(st.booleans())):
+    with sieve(more.draw(st.sampled_from(SIEVES))):
         found = candidates(np.ascontiguousarray(X), cutoff, tuple(sorted(ends)))
     assert near_in(X, cutoff) <= found
 
 
-@pytest.mark.parametrize("yes", [True, False])
-def test_further_looks_are_as_sharp_as_one_at_all_directions(yes):
+@pytest.mark.parametrize("kind", SIEVES)
+def test_further_looks_are_as_sharp_as_one_at_all_directions(kind):
     X = np.random.default_rng(0).normal(size=(200, 100))
-    with compiled(yes):
+    with sieve(kind):
         assert candidates(X, 150.0, (10, 40, 100)) <= near_in(X, 150.0 * 1.001)
         assert len(candidates(X, 150.0, (10, 80))) <= 1.001 * len(candidates(X, 150.0, (80,)))
+
+
+@given(st.data())
+def test_sums_of_whole_numbers_stay_in_32_bits_and_discard_no_near_pair(data):
+    w = data.draw(st.sampled_from([1, 2, 3, 8, 129]))
+    some = st.floats(-1, 1, width=32) | st.sampled_from([-1.0, 0.0, 1.0])
+    c = data.draw(arrays(np.float32, (data.draw(st.integers(2, 8)), w), elements=some))
+    exact = c.astype(np.float64)
+    norms = np.sqrt(np.square(exact).sum(axis=1, keepdims=True))
+    V = np.square(exact[:, None] - exact).sum(axis=-1)
+    cutoff = float(data.draw(st.sampled_from(sorted({*V.ravel(), 1e-3, 50.0})))) + 1e-9
+    whole = Whole.of(float(norms.max()), w, cutoff)
+    assume(whole is not None)
+    columns = whole.columns(c, np.square(norms).astype(np.float32), norms)
+    t = columns[:, -1].astype(np.int64)
+    q = np.ascontiguousarray(columns[:, :-1]).view(np.int16).astype(np.int64)
+    steps = np.cumsum(q[:, None] * q, axis=-1)
+    sums = t[:, None, None] + t[:, None] + steps
+    assert np.abs(sums).max() < 2**31
+    assert (sums[:, :, -1] > whole.limit(cutoff))[cutoff > V].all()
+    assert (t + MISSING).max() <= whole.limit(cutoff)
+
+
+@pytest.mark.skipif(not kernel.has_wholes(), reason="nothing was compiled, or not for these")
+def test_whole_numbers_are_used_unless_one_row_is_far_away():
+    X = np.random.default_rng(0).normal(size=(100, 20))
+    for far, dtype in [(1.0, np.int32), (1e6, np.float32)]:
+        X[7] *= far
+        p = make_plan(X, frame(X, 30.0), 0.1)
+        assert Tiles.prepare(X, p, 1).sums.tiles.dtype == dtype
 
 
 def embeddings(n, d):
@@ -530,11 +569,11 @@ def test_compiled_or_not_the_pairs_are_the_same(make, dtype):
     sq = np.square(X[:400, None] - X[None, 400:800]).sum(axis=-1)
     cutoff = float(np.quantile(sq, 0.02))
     lists = []
-    for yes in (True, False):
-        with compiled(yes):
+    for kind in SIEVES:
+        with sieve(kind):
             pairs = pairs_within(X, cutoff, memory_limit=GB, n_jobs=2, _engine="stored")
             lists.append(as_lists(pairs))
-    assert lists[0] == lists[1]
+    assert lists[0] == lists[1] == lists[2]
     assert len(lists[0][0]) > 1000
 
 
@@ -560,5 +599,5 @@ def test_compiled_distances_are_those_of_the_definition_to_the_bit(d, dtype):
     i, j = rng.integers(0, 60, (2, 500))
     expected = distance.sq_distances(X[i], X[j])
     assert np.array_equal(distance.sq_distances_of_pairs(X, i, X, j), expected)
-    with compiled(False):
+    with sieve("NumPy"):
         assert np.array_equal(distance.sq_distances_of_pairs(X, i, X, j), expected)

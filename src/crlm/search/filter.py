@@ -122,6 +122,11 @@ class Frame(NamedTuple):
             columns[:, -1] = np.sqrt(c[:, end:].sum(axis=1))
         return out
 
+    def length(self, s: NDArray[np.float32] | float) -> NDArray[np.float64]:
+        """At least the length of rows, from the last column of ``[c, 1, s]``."""
+        sq_norm: NDArray[np.float64] = np.asarray(s, dtype=np.float64) / (1.0 - self.gamma)
+        return np.sqrt(sq_norm) * (1.0 + 2.0**-20)
+
     def left(self, right: Floats) -> Floats:
         """Rows ``[-2c, s, 1]``, made from the rows ``[c, 1, s]``."""
         left = np.empty_like(right)

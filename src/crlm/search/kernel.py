@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,15 +29,30 @@ _MAX_TILES = 4096  # looked at in one call, which an interrupt has to wait for
 _NUMBER, _FLOAT, _ARRAY = ctypes.c_int64, ctypes.c_float, ctypes.c_void_p
 
 
+class Sums(NamedTuple):
+    """What the filter adds up: ``-V / 2 = (-s_a / 2) + (-s_b / 2) + c_a c_b``."""
+
+    tiles: F32 | NDArray[np.int32]  # (n_tiles, width, 16): c, two in one if whole, and -s / 2
+    limit: float  # pairs with a sum above it pass
+    unit: float  # of a sum
+
+
 class Kernel:
     """The compiled functions, called with arrays. They do not hold Python's lock."""
 
     def __init__(self, library: ctypes.CDLL) -> None:
-        self._filter = _declare(
-            library.crlm_filter,
-            *(_ARRAY, _NUMBER, _ARRAY, _NUMBER, _FLOAT, _FLOAT, _NUMBER, _NUMBER, _NUMBER),
-            *(_ARRAY, _NUMBER, _ARRAY, _NUMBER, _ARRAY, _ARRAY, _ARRAY),
-        )
+        self.filters = {
+            np.dtype(kind): _declare(
+                getattr(library, name),
+                *(_ARRAY, _NUMBER, limit, _FLOAT, _ARRAY, _NUMBER, _NUMBER, _FLOAT, _NUMBER),
+                *(_NUMBER, _NUMBER, _ARRAY, _NUMBER, _ARRAY, _NUMBER, _ARRAY, _ARRAY, _ARRAY),
+            )
+            for kind, name, limit in (
+                ("float32", "crlm_filter_floats", _FLOAT),
+                ("int32", "crlm_filter_wholes", ctypes.c_int32),
+            )
+            if hasattr(library, name)
+        }
         self._look = _declare(
             library.crlm_look,
             *(_ARRAY, _NUMBER, _ARRAY, _FLOAT, _NUMBER, _ARRAY, _ARRAY, _ARRAY),
@@ -53,7 +68,7 @@ class Kernel:
 
     def near_pairs(
         self,
-        tiles: F32,
+        sums: Sums,
         boxes: F32,
         reach: float,
         cutoff: float,
@@ -67,13 +82,13 @@ class Kernel:
 
         Parameters
         ----------
-        tiles : ndarray of shape (n_tiles, width, 16)
-            Columns ``c`` and ``-s / 2`` of the filter.
-        boxes : ndarray of shape (n_tiles, n_axes, 2)
-            Lowest and highest of each tile; tiles whose boxes are `reach` apart, squared, have
-            no near pair.
+        sums : Sums
+            What to add up.
+        boxes : ndarray of shape (n_axes, 2, n_boxes)
+            Lowest and highest of each tile, and of eight more that are read but not used. Tiles
+            whose boxes are `reach` apart, squared, have no near pair.
         cutoff : float
-            Of the bound.
+            Of the bound, for further looks.
         looks : list of (rows, rest)
             Further directions, in whole vectors, and the length of what was left before.
         own, others : range, ndarray
@@ -86,11 +101,12 @@ class Kernel:
         V = np.empty(room, dtype=np.float32)
         found = i.ctypes.data, j.ctypes.data, V.ctypes.data
         next_ = ctypes.c_int64(0)
-        (_, width, _), n_axes = tiles.shape, boxes.shape[1]
+        (_, width, _), (n_axes, _, n_boxes) = sums.tiles.shape, boxes.shape
         while next_.value < len(others):
             stop = min(next_.value + _MAX_TILES, len(others))
-            n = self._filter(
-                *(tiles.ctypes.data, width, boxes.ctypes.data, n_axes, reach, cutoff),
+            n = self.filters[sums.tiles.dtype](
+                *(sums.tiles.ctypes.data, width, sums.limit, -2.0 * sums.unit),
+                *(boxes.ctypes.data, n_boxes, n_axes, reach),
                 *(own.start, own.stop, later, others.ctypes.data, stop),
                 *(ctypes.addressof(next_), room, *found),
             )
@@ -125,12 +141,18 @@ class Kernel:
 
 
 LIBRARY = Path(__file__).with_name("_kernel.so")
-IN_USE = True  # tests turn it off
+IN_USE, WHOLES_IN_USE = True, True  # tests turn them off
 
 
 def compiled() -> Kernel | None:
     """The compiled loops, if they are here and of use."""
     return load(LIBRARY) if IN_USE else None
+
+
+def has_wholes() -> bool:
+    """Whether the compiled filter may be given whole numbers."""
+    kernel = compiled()
+    return WHOLES_IN_USE and kernel is not None and np.dtype("int32") in kernel.filters
 
 
 @cache
@@ -148,7 +170,7 @@ def load(path: Path) -> Kernel | None:
 
 def sources() -> int:
     """A number that stands for the C files, so that a library of other ones is not called."""
-    names = ("filter.c", "kernel.h", "measure.c")
+    names = ("filter.c", "kernel.h", "loop.h", "measure.c")
     return zlib.crc32(b"".join(Path(__file__).with_name(name).read_bytes() for name in names))
 
 

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from crlm.search.distance import Floats
 from crlm.search.filter import Frame
-from crlm.search.kernel import MAX_ROWS, TILE, compiled
+from crlm.search.kernel import MAX_ROWS, TILE, compiled, has_wholes
 from crlm.search.order import Runs, cut_into_runs
+from crlm.search.whole import Whole
 
 log = logging.getLogger("crlm")
 
@@ -28,12 +29,13 @@ _DIRECTIONS = (
     *(320, 384, 448, 512, 640, 768, 896, 1024),
 )
 _AXES = (1, 2, 3)
+_MAX_SINGLE = 2.0**50  # squares of which stay far below float32's 2**127
 _SOME = 8  # one in so many of a sample is compared with all of it
 # Rows of a run: small boxes exclude more, tall products cost less.
 _SIZES = (128, 256)
 # The compiled loop has boxes for every 16 rows; its runs are what is worth a call, stays in the
 # cache of a core while all others pass by (a quarter of a megabyte), and leaves enough for threads.
-_LEAST, _MOST, _RUN_CELLS, _RUNS_PER_THREAD = 256, 1024, 1 << 16, 16
+_LEAST, _MOST, _RUN_BYTES, _RUNS_PER_THREAD = 256, 1024, 1 << 18, 16
 # Numbers in a product: half a megabyte of float32, in the cache of a core, and work enough for
 # a call.
 CELLS = 1 << 17
@@ -57,6 +59,7 @@ class Costs(NamedTuple):
 
 _PLAIN = Costs(0.4, 0.022, 0.15, 60.0, 1.0, 100.0, 3.0)
 _COMPILED = Costs(0.12, 0.021, 0.0, 12.0, 0.07, 20.0, 0.6)
+_WHOLE = _COMPILED._replace(pair=0.11, column=0.014)  # numbers of sixteen bits
 PROJECT_COLUMN = 0.06  # making a coordinate of a row, for each column
 # Below this share of the cost of filtering, what is kept is not worth another look.
 _LITTLE = 0.05
@@ -71,11 +74,7 @@ class Plan(NamedTuple):
     kept: float = 0.0  # share of pairs that the filter leaves to be measured
     looking: float = 0.0  # cost of further looks, for each pair of rows
     tiles: Runs | None = None  # the runs in tiles, for the compiled loop
-
-    @property
-    def costs(self) -> Costs:
-        """What pairs cost the sieve that this plan is for."""
-        return _PLAIN if self.tiles is None else _COMPILED
+    costs: Costs = _PLAIN  # of the sieve that this is for
 
     @property
     def reach(self) -> float:
@@ -125,9 +124,9 @@ def make_plan(
     all_of_them = d <= min(_MAX_COLUMNS, n // 25)
     directions = leading_directions(shaping, d if all_of_them else min(_MAX_DIRECTIONS, n // 100))
     axes = f.along(directions[:, : max(_AXES)])
-    costs = _COMPILED if tiled else _PLAIN
     n_axes, looked_at = _choose_axes(X, axes, TILE if tiled else _SIZES[0])
     judged = f.along(directions).coordinates(judging)
+    costs = _costs(judged, f.cutoff) if tiled else _PLAIN
     if looks:
         ends, kept, looking = choose_looks(judged, f.cutoff, d, n, looked_at, near, costs)
     else:
@@ -136,7 +135,8 @@ def make_plan(
     f = f.along(None, None) if ends == (d,) else f.along(directions[:, : ends[-1]], ends)
     tiled = tiled and is_tiled(f, n)
     if tiled:
-        wanted = min(_MOST, n // (_RUNS_PER_THREAD * n_jobs), _RUN_CELLS // f.width)
+        in_cache = _RUN_BYTES // (f.width * (2 if costs is _WHOLE else 4))
+        wanted = min(_MOST, n // (_RUNS_PER_THREAD * n_jobs), in_cache)
         rows = max(_LEAST, wanted) // TILE * TILE
     else:
         rows = _SIZES[0] if looked_at < 0.3 else _SIZES[-1]
@@ -148,7 +148,14 @@ def make_plan(
     )
     lead = _lead(X, axes.along(directions[:, :n_axes])) if n_axes else np.zeros((n, 0))
     runs, tiles = _cut(lead, block or rows, tiled)
-    return Plan(f, runs, looked_at, kept, looking, tiles)
+    return Plan(f, runs, looked_at, kept, looking, tiles, costs if tiled else _PLAIN)
+
+
+def _costs(c: NDArray[np.float64], cutoff: float) -> Costs:
+    """What the compiled loop costs for rows like these; longer ones may be among the others."""
+    longest = 1.25 * math.sqrt(np.square(c).sum(axis=1).max())
+    sharp = has_wholes() and Whole.of(longest, min(c.shape[1], _MAX_DIRECTIONS), cutoff)
+    return _WHOLE if sharp else _COMPILED
 
 
 def is_tiled(f: Frame, n: int) -> bool:
@@ -261,21 +268,25 @@ def _filtering(m: int, shares: dict[int, float], costs: Costs) -> float:
 
 
 def _shares_kept(
-    c: NDArray[np.float64], cutoff: float, d: int, looked_at: float, near: float, costs: Costs
+    c: Floats, cutoff: float, d: int, looked_at: float, near: float, costs: Costs
 ) -> dict[int, float]:
     """Share of pairs that a filter on some directions keeps, for the numbers worth a try."""
+    if np.abs(c).max(initial=0.0) < _MAX_SINGLE:
+        c = c.astype(np.float32)  # half the time, and only shares are counted
     some, sq_norm = c[::_SOME], np.square(c).sum(axis=1)
     # |a - b|^2 is bounded by |a|^2 + |b|^2 less twice the product along the directions so far and
     # that of what is left, so a pair is kept where these products exceed half of the difference.
     enough = 0.5 * (sq_norm[::_SOME, None] + sq_norm - cutoff)
-    products = np.zeros_like(enough)
+    products, with_rest = np.zeros_like(enough), np.empty_like(enough)
     shares = {d: near}
     done = 0
     for m in [m for m in _DIRECTIONS if m < c.shape[1] - 1] + [c.shape[1] - 1]:
         products += some[:, done:m] @ c[:, done:m].T
         rest = np.sqrt(np.maximum(sq_norm - np.square(c[:, :m]).sum(axis=1), 0.0))
         # The few pairs of a row with itself are counted too; they do no harm.
-        passed = np.count_nonzero(products + np.outer(rest[::_SOME], rest) > enough)
+        np.multiply(rest[::_SOME, None], rest, out=with_rest)
+        with_rest += products
+        passed = np.count_nonzero(with_rest > enough)
         kept = max(passed - len(some), 0) / products.size
         shares[m] = kept
         if kept * costs.measuring(d) < _LITTLE * looked_at * costs.column * m:

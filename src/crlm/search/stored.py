@@ -10,7 +10,7 @@ from crlm.search.pairs import Found, Pairs, assemble, found
 from crlm.search.parallel import Progress, in_parallel
 
 # Enough tasks for every thread, none so long that an interrupt would wait for it.
-_TASKS_PER_THREAD, _MAX_ROWS = 16, 2048
+_TASKS_PER_THREAD, _MAX_ROWS = 8, 2048
 
 
 def find_pairs(

@@ -315,8 +315,7 @@ def _least_distances(points: Array, labels: NDArray[np.int64], means: Array) -> 
     the squares, and that of a distance from differences less again.
     """
     kept = 1.0 - (points.shape[1] + 4) * 2.0**-51
-    sq = means @ points.T
-    sq *= -2.0
+    sq = (-2.0 * means) @ points.T
     sq += kept * np.einsum("ij,ij->i", points, points)
     inside = np.flatnonzero(labels != BACKGROUND)
     sq[labels[inside], inside] = math.inf
