@@ -55,6 +55,7 @@ class StoredGraph:
         self._place[self._order] = np.arange(n)
         self._weights = weights
         self.alive = np.ones(n, dtype=bool)
+        self._alive = self.alive.copy()  # by place
         self.alone = weigh(fixed_point(np.full(n, -G)), weights)  # each row lies in its own ball
         self.L = self.alone.copy()
         self.L[self._order] += self._sums(pairs, weights[self._order])
@@ -92,6 +93,7 @@ class StoredGraph:
         """
         self.alive[C] = False
         places = self._place[C]
+        self._alive[places] = False
         for half in self._halves:
             stops = half.indptr[places + 1]
             degrees = stops - half.indptr[places]
@@ -99,12 +101,12 @@ class StoredGraph:
             for part in slices(degrees):
                 at = np.repeat(stops[part] - np.cumsum(degrees[part]), degrees[part])
                 at += np.arange(len(at))
-                rows = self._order[half.indices[at]]
-                left = np.flatnonzero(self.alive[rows])  # who is gone has no need of a loss
+                others = half.indices[at]
+                left = np.flatnonzero(self._alive[others])  # who is gone has no need of a loss
                 if len(left):
                     owners = np.repeat(C[part], degrees[part])[left]
                     loss = weigh(self._loss(half.sq_dist[at[left]]), self._weights[owners])
-                    np.subtract.at(self.L, rows[left], loss)
+                    np.subtract.at(self.L, self._order[others[left]], loss)
 
     def _loss(self, sq_dist: NDArray[np.float64]) -> NDArray[np.int64]:
         return fixed_point(robust_loss(sq_dist, self._sigma_max, self._d, self._G))

@@ -203,8 +203,8 @@ def near_share(X: Floats, sq_cutoff: float) -> float:
 
 def _sample(X: Floats, size: int) -> Floats:
     """Evenly spaced rows, no more than make some 32 MB."""
-    size = max(2, min(size, (1 << 22) // X.shape[1]))
-    return X[np.unique(np.linspace(0, len(X) - 1, size).astype(np.intp))]
+    size = min(max(2, min(size, (1 << 22) // X.shape[1])), len(X))
+    return X[np.arange(size) * len(X) // size]
 
 
 def choose_directions(
