@@ -5,9 +5,10 @@ import pytest
 
 from crlm import CRLM, GMMUB, scores
 from crlm.errors import WeakEvidenceWarning
-from crlm.growth import Growth, _tail, levels
-from crlm.references import MAX_REFERENCES, References, first_of_equals
+from crlm.growth import SHELLS, Growth, _tail, levels
+from crlm.references import MAX_REFERENCES, Around, References, first_of_equals
 from crlm.significance import Background, _without
+from crlm.tilt import span
 
 pytestmark = pytest.mark.filterwarnings("ignore::crlm.errors.WeakEvidenceWarning")
 
@@ -71,10 +72,12 @@ def test_more_points_in_a_ball_are_more_surprising_and_a_wider_ball_is_less():
     growth = Growth.learn(near)
     rows = np.zeros(6, dtype=np.intp)
     m = np.array([4, 6, 9, 13, 19, 28])
-    by_count = growth.surprise(near, rows, m, near[0, 4])
+    by_count = growth.surprise(Around(near), rows, m, near[0, 4])
     assert (np.diff(by_count) >= 0).all()
     assert by_count[-1] > by_count[0] + 5
-    by_radius = growth.surprise(near, rows, np.full(6, 10), near[0, 10] + np.linspace(-1, 0, 6))
+    by_radius = growth.surprise(
+        Around(near), rows, np.full(6, 10), near[0, 10] + np.linspace(-1, 0, 6)
+    )
     assert (np.diff(by_radius) <= 0).all()
     assert by_radius[0] > by_radius[-1]
 
@@ -86,10 +89,14 @@ def test_a_ball_is_as_surprising_among_others_as_alone(severe, w):
     near = log_r(np.concatenate([background("box", 300, 3, 0), rng.normal(0.5, 0.01, (30, 3))]))
     growth, m = Growth.learn(near), np.array([2, 10, 25, 100, 400])
     rows = np.arange(len(near))[:, None]
-    together = growth.surprise(near, rows, m, near[:, [2, 10, 25, 100, 150]], w, severe=severe)
+    together = growth.surprise(
+        Around(near), rows, m, near[:, [2, 10, 25, 100, 150]], w, severe=severe
+    )
     for row in (0, 7, 305, 329):
         for j, log_R in enumerate(near[row, [2, 10, 25, 100, 150]]):
-            alone = growth.surprise(near, np.array([row]), m[j : j + 1], log_R, w, severe=severe)
+            alone = growth.surprise(
+                Around(near), np.array([row]), m[j : j + 1], log_R, w, severe=severe
+            )
             assert alone[0] == together[row, j]
     assert together.max() > 20.0
     assert (together == 0.0).any()
@@ -109,9 +116,70 @@ def test_points_struck_out_leave_the_others_sorted(n_values):
 def test_the_surprise_of_a_tight_ball_is_finite_and_grows_as_it_gets_tighter():
     log_q = -np.geomspace(1e-3, 1e5, 400)
     for w in (1.0, 7.5):
-        tails = _tail(np.array([40]), np.array([160.0]), log_q, w)
+        tails = _tail(np.array([40]), np.array([160.0]), log_q, w, np.array([2.0]))
         assert np.isfinite(tails).all()
         assert (np.diff(tails) >= 0.0).all()
+
+
+@pytest.mark.parametrize("n_values", [7, 10**6])
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_tilt_is_the_mean_offset_of_all_that_are_no_farther(d, n_values):
+    X = np.random.default_rng(d).integers(0, n_values, (60, d)).astype(np.float64)  # ties or none
+    X = np.unique(X, axis=0)
+    log_r, tilt = References.choose(X, ones(len(X))).around
+    r = np.sqrt(np.square(X[:, None] - X).sum(axis=-1))
+    for i, m in [(0, 1), (3, 4), (5, len(X) - 1), (len(X) - 1, 3)]:
+        near = (r[i] <= np.exp(log_r[i, m]) * (1 + 1e-6)) & (np.arange(len(X)) != i)
+        offset = np.linalg.norm((X[near] - X[i]).mean(axis=0)) / r[i, near].max()
+        expected = max(offset**2 - d / (d + 2) / near.sum(), 0.0) ** 0.5
+        assert tilt[i, m] == pytest.approx(expected, abs=1e-5)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+@pytest.mark.parametrize("shell", SHELLS)
+def test_what_a_plane_cuts_off_a_shell_is_at_most_twice_the_tilt(k, shell):
+    side = np.linspace(-1.0, 1.0, {1: 20_001, 2: 801, 3: 101}[k])
+    grid = np.stack(np.meshgrid(*[side] * k), axis=-1).reshape(-1, k)
+    grid = grid[np.square(grid).sum(axis=1) < 1.0]
+    inner = np.square(grid).sum(axis=1) < (1.0 + shell) ** (-2.0 / k)
+    for t in np.linspace(0.0, 1.0, 21):
+        left = grid[:, 0] <= t
+        denser = inner[left].mean() / inner.mean()
+        assert denser <= 1.0 + 2.0 * np.linalg.norm(grid[left].mean(axis=0)) + 1e-9
+
+
+def test_a_column_that_is_there_twice_spans_no_more():
+    X = np.random.default_rng(0).normal(size=(100, 4))
+    assert span(X[:, :3]).shape == (3, 3)
+    assert span(np.hstack([X[:, :2], X[:, :2]])).shape == (4, 2)
+    assert span(X) is None
+    few = np.vstack([np.hstack([X[:16, :2], X[:16, :2]]), X])  # the first rows do not tell
+    assert span(few) is None
+
+
+def test_in_a_plane_too_the_answer_follows_the_rows_and_copies_of_columns():
+    rng = np.random.default_rng(3)
+    X = np.unique(
+        np.vstack([rng.integers(0, 300, (600, 2)), rng.integers(150, 162, (60, 2))]), axis=0
+    )
+    X = X.astype(np.float64)
+    model, order = CRLM().fit(X), rng.permutation(len(X))
+    assert model.n_clusters_ == 1
+    shuffled = CRLM().fit(X[order])
+    assert shuffled.sigma_max_ == model.sigma_max_
+    assert np.array_equal(shuffled.labels_, model.labels_[order])
+    assert np.array_equal(shuffled.p_values_, model.p_values_)
+    assert np.array_equal(CRLM().fit(np.hstack([X, X]) / np.sqrt(2.0)).labels_, model.labels_)
+
+
+def test_edges_and_corners_of_a_square_are_no_clusters():
+    """Where less than twice the density is allowed; without the tilt most of these have some."""
+    found = 0
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        X = np.vstack([rng.uniform(size=(1500, 2)), 0.5 + 0.01 * rng.normal(size=(40, 2))])
+        found += CRLM().fit(X).n_clusters_
+    assert found == 6
 
 
 def test_tails_of_tight_clusters_are_left_out_of_the_background():

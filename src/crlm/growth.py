@@ -13,7 +13,9 @@ alike. Two cautions make it a test:
 
 * *Contrast.* The background within a ball may be up to twice as dense as the shell around it
   foretells (an edge or the slope of a density can do that), so a ball must be surprising at 2 q.
-  In other words: more than half of its points must be its own.
+  In other words: more than half of its points must be its own. In up to three dimensions an edge
+  or a slope is seen where there is one (:mod:`crlm.tilt`), and less than twice is allowed where
+  there is none (:func:`_contrast`).
 * *Own slope.* Growth differs from place to place. Each point shows its own a little farther out,
   from the shell to one of four times as many points; it is shrunk towards the typical one by the
   measured spread of true slopes and may only speak against a cluster.
@@ -37,6 +39,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
+from crlm.references import Around
 from crlm.shells import OUTER, USED, Shells, beyond_shells, log_share, own_slope, shrunk
 
 F64 = NDArray[np.float64]
@@ -46,6 +49,9 @@ CONTRAST = 2.0
 # Points of the shell for each point of the ball: near enough to be local, and so many that its
 # own scatter does not matter. Two, because a neighbouring cluster may lie in one of them.
 SHELLS = (3, 7)
+# Log of the factor for two shells, of which the better counts, and as much for all radii. Balls at
+# neighbouring radii are nearly the same.
+_PRICE = float(np.log(4.0))
 # A ball of more than half of the points leaves no background to compare it with.
 LARGEST = 0.5
 # Growth is read from the lower quartile: rows of clusters lie in the upper tail.
@@ -129,7 +135,7 @@ class Growth:
 
     def surprise(
         self,
-        log_r: F64,
+        around: Around,
         rows: Rows,
         m: Rows,
         log_R: ArrayLike,
@@ -141,10 +147,10 @@ class Growth:
 
         Parameters
         ----------
-        log_r : ndarray of shape (n, n_references)
-            Sorted log distances of points to all references, itself or -inf first.
+        around : Around
+            What lies around some points.
         rows, m : ndarray of int
-            Centre of each ball, a row of `log_r`, and its points without the centre.
+            Centre of each ball, one of these points, and its points without the centre.
         log_R : float or ndarray
             Log of the radius. The three are broadcast against each other.
         w : float
@@ -153,44 +159,47 @@ class Growth:
             Whether growth may be as unlike the typical one as it can be; less is surprising then.
         """
         rows, m, log_R = np.broadcast_arrays(rows, m, log_R)
-        beside = [self._beside(shell, log_r, rows, m, log_R, w, severe) for shell in SHELLS]
+        beside = [self._beside(shell, around, rows, m, log_R, w, severe) for shell in SHELLS]
         most: F64 = np.maximum.reduce(beside)
-        return most
+        # Where twice the density is allowed, that pays for the choice of shell and radius too.
+        return most if around.tilt is None else most - _PRICE
 
     def expected(self, log_r: F64, rows: Rows, m: Rows, log_R: ArrayLike, w: float = 1.0) -> F64:
         """Points of the background in each ball, as the shell around it foretells; at most m."""
         table, at = self._shells(SHELLS[0], m, w, log_r.shape[1])
-        around = table.of(at)
-        log_q, _ = log_share(around, log_r, rows, np.asarray(log_R))
+        shells = table.of(at)
+        log_q, _ = log_share(shells, log_r, rows, np.asarray(log_R))
         q = np.exp(np.minimum(log_q, 0.0))
-        b = np.where(q < 1.0, (w * (m / w + around.s - 1.0)) * q, m)
-        return np.where(around.room & (log_q < 0.0), np.minimum(b, m), m)
+        b = np.where(q < 1.0, (w * (m / w + shells.s - 1.0)) * q, m)
+        return np.where(shells.room & (log_q < 0.0), np.minimum(b, m), m)
 
     def _beside(
-        self, shell: int, log_r: F64, rows: Rows, m: Rows, log_R: F64, w: float, severe: bool
+        self, shell: int, around: Around, rows: Rows, m: Rows, log_R: F64, w: float, severe: bool
     ) -> F64:
+        log_r = around.log_r
         table, at = self._shells(shell, m, w, log_r.shape[1])
+        contrast = _contrast(table, at, around.tilt, rows)
         # At the typical growth a ball is as surprising as can be: the own slope, doubt and trend
         # only speak against it. Most balls are not surprising even so, and no more is asked.
         log_q = -table.delta[at] * (log_r[rows, table.M[at]] - log_R)
         ok = table.room[at] & (log_q < 0.0)
         out = np.where(ok, 0.0, -np.inf)
-        some = ok & (m > table.n_seen[at] * _share(np.minimum(log_q, 0.0), w))
-        around, rows, m = table.of(at[some]), rows[some], m[some]
-        log_q, certainty = log_share(around, log_r, rows, log_R[some])
+        some = ok & (m > table.n_seen[at] * _share(np.minimum(log_q, 0.0), w, contrast))
+        shells, rows, m, contrast = table.of(at[some]), rows[some], m[some], contrast[some]
+        log_q, certainty = log_share(shells, log_r, rows, log_R[some])
         if not severe:
-            out[some] = _tail(m, around.n_seen, log_q, w)
+            out[some] = _tail(m, shells.n_seen, log_q, w, contrast)
             return out
-        log_q = log_q * self._slower_where_dense(around, log_r, rows)
+        log_q = log_q * self._slower_where_dense(shells, log_r, rows)
         f = _SLOWER
-        tails = _tail(m, around.n_seen, f * log_q, w) + certainty * (f - 1.0 - np.log(f))
+        tails = _tail(m, shells.n_seen, f * log_q, w, contrast) + certainty * (f - 1.0 - np.log(f))
         out[some] = tails.min(axis=0)
         return out
 
-    def _slower_where_dense(self, around: Shells, log_r: F64, rows: Rows) -> F64:
+    def _slower_where_dense(self, shells: Shells, log_r: F64, rows: Rows) -> F64:
         """Growth that the trend foretells at a place, over the typical one; at most 1."""
-        denser = np.minimum(log_r[rows, around.M] - self._look(self.middle, around.M), 0.0)
-        slower: F64 = np.exp(-self._look(self.trend, around.s) * denser)
+        denser = np.minimum(log_r[rows, shells.M] - self._look(self.middle, shells.M), 0.0)
+        slower: F64 = np.exp(-self._look(self.trend, shells.s) * denser)
         return slower
 
     def _shells(self, shell: int, m: Rows, w: float, n: int) -> tuple[Shells, Rows]:
@@ -211,7 +220,8 @@ class Growth:
         delta = self._delta(s, np.maximum(m / w, 1e-9) / M)
         slope, kappa = self._look(self.slope, s), self._look(self.kappa, s)
         n_seen = (m + s - 1).astype(np.float64)
-        return Shells(ok, s, M, n_seen, delta, slope, kappa, *beyond_shells(inner, s, n))
+        width = (np.maximum(M, 1) / n) ** (2.0 / np.maximum(delta, _TIE))
+        return Shells(ok, s, M, n_seen, width, delta, slope, kappa, *beyond_shells(inner, s, n))
 
     def _look(self, table: F64, s: Rows) -> F64:
         """Entry for a number of neighbours, interpolated in its logarithm."""
@@ -257,26 +267,40 @@ def _pooled(spread: F64) -> F64:
     return np.array([max(part.mean() if len(part) else 0.0, _MIN_SPREAD) for part in known])
 
 
-def _share(log_q: F64, w: float) -> F64:
+def _contrast(table: Shells, at: Rows, tilt: F64 | None, rows: Rows) -> F64:
+    """How much denser the background may be in a ball than the shell around it foretells.
+
+    Twice, where nothing is known of the sides of the shell. Otherwise as much as it is lopsided:
+    where a plane cuts off part of ball and shell, the ball has gained at most twice the tilt (in
+    the corner of a box up to 0.3 more). What is left are changes on all sides alike, which are of
+    second order in the width of the shell.
+    """
+    if tilt is None:
+        return np.full(at.shape, CONTRAST)
+    seen = 1.0 + 2.0 * tilt[rows, table.M[at]] + table.width[at]
+    return np.minimum(seen, CONTRAST)
+
+
+def _share(log_q: F64, w: float, contrast: F64) -> F64:
     """Chance that a point of ball and shell lies in the ball, at the largest contrast allowed."""
-    q = np.minimum(CONTRAST * np.exp(log_q), 1.0 - 1e-12)
+    q = np.minimum(contrast * np.exp(log_q), 1.0 - 1e-12)
     return w * q / (w * q + 1.0 - q)
 
 
-def _tail(m: Rows, n: F64, log_q: F64, w: float) -> F64:
+def _tail(m: Rows, n: F64, log_q: F64, w: float, contrast: F64) -> F64:
     """-log P(Binomial(n, share) >= m), by Chernoff's bound where it leaves the range of floats."""
-    m, n, log_q = np.broadcast_arrays(m, n, log_q)
-    p = _share(log_q, w)
+    m, n, log_q, contrast = np.broadcast_arrays(m, n, log_q, contrast)
+    p = _share(log_q, w, contrast)
     out = np.zeros(p.shape)
     more = m > n * p  # otherwise nothing is surprising
-    m, n, p, log_q = m[more], n[more], p[more], log_q[more]
+    m, n, p, log_q, contrast = m[more], n[more], p[more], log_q[more], contrast[more]
     with np.errstate(divide="ignore"):
         tail = -np.log(special.betainc(m, np.maximum(n - m + 1.0, 1e-9), p))
     far = tail > _FAR
-    m, n, p, log_q = m[far], n[far], p[far], log_q[far]
+    m, n, p, log_q, contrast = m[far], n[far], p[far], log_q[far], contrast[far]
     # In a tight cluster the share leaves it too; were all of them infinitely surprising, the most
     # surprising would not be left out first.
-    tiny = m * (np.log(m / n) - np.log(CONTRAST * w) - log_q)
+    tiny = m * (np.log(m / n) - np.log(contrast * w) - log_q)
     bound = np.where(p > _TINY, special.rel_entr(m, n * np.maximum(p, _TINY)), tiny)
     bound += special.rel_entr(n - m, n * (1.0 - p))
     tail[far] = np.maximum(bound, _FAR)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from crlm.search import Floats, Weights
 from crlm.search.distance import chunks, sq_distances_of_pairs
 from crlm.search.parallel import one_blas_thread
+from crlm.tilt import span, tilts
 
 F64 = NDArray[np.float64]
 
@@ -26,6 +28,13 @@ _BLOCK = 512
 # where a row stands, does not tell in the result.
 _QUANTUM = 2.0**-30
 _CLOSE = 1e-10  # below this share of the norms a product has lost too many digits
+
+
+class Around(NamedTuple):
+    """What lies around some points."""
+
+    log_r: F64  # (n, n_references) sorted log distances, the point itself or -inf first
+    tilt: F64 | None = None  # of as many references, where it is measured
 
 
 @dataclass(frozen=True)
@@ -87,12 +96,21 @@ class References:
         return log_D
 
     @cached_property
-    def log_r(self) -> F64:
-        """The same, each row sorted."""
-        return np.sort(self.log_distances, axis=1)
+    def around(self) -> Around:
+        """What lies around the references themselves."""
+        return self._around(self.points, self.log_distances.copy(), level=False)
 
-    def log_r_of(self, X: Floats, rows: NDArray[np.intp]) -> F64:
-        """Sorted log distances of some rows to all references, itself or -inf first."""
+    @property
+    def log_r(self) -> F64:
+        """Log distances between all references, each row sorted."""
+        return self.around.log_r
+
+    @cached_property
+    def _span(self) -> F64 | None:
+        return span(self.points)
+
+    def around_of(self, X: Floats, rows: NDArray[np.intp], *, level: bool = False) -> Around:
+        """What lies around some rows; with `level` as if nowhere lopsided, which is quicker."""
         points = np.ldexp(X[rows].astype(np.float64) - self.center, -self.exponent)
         log_D = self._log_distances(points)
         at = np.minimum(np.searchsorted(self.rows, rows), len(self.rows) - 1)
@@ -100,8 +118,20 @@ class References:
         log_D[own, at[own]] = -np.inf
         # The farthest makes room for the row itself where it is no reference.
         log_D[np.flatnonzero(~own), log_D[~own].argmax(axis=1)] = -np.inf
-        log_D.sort(axis=1)
-        return log_D
+        return self._around(points, log_D, level)
+
+    def _around(self, A: F64, log_D: F64, level: bool) -> Around:
+        """What lies around points at these distances, which may be sorted in place."""
+        if self._span is None or level:
+            log_D.sort(axis=1)
+            return self._level(log_D)
+        order = np.argsort(log_D, axis=1, kind="stable")
+        log_r = np.take_along_axis(log_D, order, axis=1)
+        r = np.exp(log_r - self.exponent * math.log(2.0))
+        return Around(log_r, tilts(self.points @ self._span, A @ self._span, order, r))
+
+    def _level(self, log_r: F64) -> Around:
+        return Around(log_r, None if self._span is None else np.broadcast_to(0.0, log_r.shape))
 
     def _log_distances(self, A: F64) -> F64:
         """Log distances of some points to all references, in the units of the data."""
@@ -140,26 +170,29 @@ class Remembered(References):
 
     max_rows: int = 16_384  # of 16 KB each
     _kept: dict[int, F64] = field(default_factory=dict)
-    _alone: dict[int, F64] = field(default_factory=dict)  # measured one at a time
+    _alone: dict[int, Around] = field(default_factory=dict)  # measured one at a time
 
-    def log_r_of(self, X: Floats, rows: NDArray[np.intp]) -> F64:
-        """Sorted log distances of some rows to all references, itself or -inf first."""
-        if len(rows) == 1:
-            return self._looked_up(self._alone, X, rows)
+    def around_of(self, X: Floats, rows: NDArray[np.intp], *, level: bool = False) -> Around:
+        """What lies around some rows; with `level` as if nowhere lopsided."""
+        if len(rows) == 1 and not level:
+            return self._looked_up(X, rows)
+        if not level:
+            return super().around_of(X, rows)
         missing = np.array([row for row in rows.tolist() if row not in self._kept], dtype=np.intp)
         if len(self._kept) + len(missing) > self.max_rows:
-            return super().log_r_of(X, rows)
+            return super().around_of(X, rows, level=True)
         if len(missing):
-            self._kept.update(zip(missing.tolist(), super().log_r_of(X, missing), strict=True))
-        return np.stack([self._kept[row] for row in rows.tolist()])
+            log_r = super().around_of(X, missing, level=True).log_r
+            self._kept.update(zip(missing.tolist(), log_r, strict=True))
+        return self._level(np.stack([self._kept[row] for row in rows.tolist()]))
 
-    def _looked_up(self, kept: dict[int, F64], X: Floats, rows: NDArray[np.intp]) -> F64:
+    def _looked_up(self, X: Floats, rows: NDArray[np.intp]) -> Around:
         row = int(rows[0])
-        if row not in kept:
-            if len(kept) >= self.max_rows // 8:
-                kept.clear()
-            kept[row] = super().log_r_of(X, rows)
-        return kept[row]
+        if row not in self._alone:
+            if len(self._alone) >= self.max_rows // 8:
+                self._alone.clear()
+            self._alone[row] = super().around_of(X, rows)
+        return self._alone[row]
 
 
 def first_of_equals(X: Floats) -> NDArray[np.bool_]:

@@ -33,6 +33,7 @@ class Shells(NamedTuple):
     s: Rows  # points of the shell
     M: Rows  # the last reference of the shell
     n_seen: F64  # points of ball and shell without the last
+    width: F64  # square of the shell's over that of all data, for such a growth
     delta: F64  # typical growth
     slope: F64  # typical log slope
     kappa: F64  # inverse variance of true log slopes

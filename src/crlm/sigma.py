@@ -192,12 +192,12 @@ class _Path:
         """Balls that are more than chance, by radius: its number, their rows, sizes, surprises."""
         # Points in the open ball around each reference, without itself.
         sizes = np.array([row.searchsorted(self._log_radii) - 1 for row in self.log_r]).T
-        found = []
+        found, around = [], self._references.around
         for start in range(0, len(sizes), _STEPS):  # an octave at a time, to save memory
             some = sizes[start : start + _STEPS]
             at, rows = np.nonzero((some >= 2) & (some <= LARGEST * len(self.log_r)))
             m, at = some[at, rows], at + start
-            surprise = self._growth.surprise(self.log_r, rows, m, self._log_radii[at])
+            surprise = self._growth.surprise(around, rows, m, self._log_radii[at])
             found.append([of[surprise >= self._needed] for of in (at, rows, m, surprise)])
         return [np.concatenate(of) for of in zip(*found, strict=True)]
 
@@ -250,7 +250,7 @@ class _Path:
             loss[changed] += np.where(near[some], weight, 0.0).sum(axis=1)
             m[changed] -= lost[some]
             surprise[changed] = self._growth.surprise(
-                self.log_r, rows[changed], np.maximum(m[changed], 1), log_R
+                self._references.around, rows[changed], np.maximum(m[changed], 1), log_R
             )
             still = still[(m[still] >= 2) & (surprise[still] >= self._needed)]
         return found

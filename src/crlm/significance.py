@@ -13,7 +13,8 @@ none does, nothing is reported.
 
 At ``alpha`` the chance of reporting *any* cluster on such a background is then at most about
 ``alpha``. "About", because the growth is estimated and the scan over radii is paid for by the
-contrast of 2 rather than counted; ``docs/selection.md`` has the simulated rates.
+contrast of 2, or in up to three dimensions a factor of 4 in p, rather than counted;
+``docs/selection.md`` has the simulated rates.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ from numpy.typing import NDArray
 
 from crlm.greedy import Ball
 from crlm.growth import LARGEST, MIN_POINTS, Growth, levels
-from crlm.references import References, Remembered
-from crlm.search import Floats, Neighbourhood, Weights
+from crlm.references import Around, References, Remembered
+from crlm.search import Floats, Neighbourhood, Pairs, Weights
 
 F64 = NDArray[np.float64]
 
@@ -90,8 +91,8 @@ class Background:
             return cls(references, None, None, -math.inf, float(np.median(log_r[:, n - 1 :])))
         needed = math.log(n / alpha)
         growth = overall = Growth.learn(log_r)
-        surprise = _surprises(growth, log_r)
-        best = _best(overall, log_r, surprise, needed)
+        surprise = _surprises(growth, Around(log_r))
+        best = _best(overall, references.around, needed, surprise)
         left = np.arange(n)
         for _ in range(_MAX_ROUNDS):
             if surprise.max() < needed:
@@ -102,7 +103,7 @@ class Background:
             gone, left = left[taken], left[~taken]
             log_r = _without(log_r, taken, references.log_distances[np.ix_(left, gone)])
             growth = Growth.learn(log_r)
-            surprise = _surprises(growth, log_r)
+            surprise = _surprises(growth, Around(log_r))
         return cls(references, growth, overall, *best, needed)
 
     def remembering(self) -> Background:
@@ -110,18 +111,17 @@ class Background:
         kept = {item.name: getattr(self.references, item.name) for item in fields(References)}
         return replace(self, references=Remembered(**kept))
 
-    def log_p(self, log_r: F64, m: NDArray[np.intp], log_R: float, *, severe: bool = False) -> F64:
-        """Log p-values of balls with `m` points beside their centres.
-
-        `log_r` are the sorted log distances of the centres to the references.
-        """
+    def log_p(
+        self, around: Around, m: NDArray[np.intp], log_R: float, *, severe: bool = False
+    ) -> F64:
+        """Log p-values of balls with `m` points beside their centres, which `around` is of."""
         growth = self.overall if severe else self.growth
         if growth is None:
             return np.zeros(len(m))
         references = self.references
         log_n = math.log(references.n_points)
         rows = np.arange(len(m))
-        surprise = growth.surprise(log_r, rows, m, log_R, references.w, severe=severe)
+        surprise = growth.surprise(around, rows, m, log_R, references.w, severe=severe)
         # Two points cannot be told from chance: any point has a nearest neighbour.
         return np.where(m >= 2, np.minimum(log_n - surprise, 0.0), 0.0)
 
@@ -160,8 +160,8 @@ class Judge:
     def _judge(self, ball: Ball, *, severe: bool = False) -> float:
         references = self._background.references
         m = np.array([self._n_distinct(ball) - 1])
-        log_r = references.log_r_of(self._X, np.array([ball.center_index]))
-        return float(self._background.log_p(log_r, m, self._log_R, severe=severe)[0])
+        around = references.around_of(self._X, np.array([ball.center_index]))
+        return float(self._background.log_p(around, m, self._log_R, severe=severe)[0])
 
     def p_value(self, ball: Ball) -> float:
         """P-value of a ball that was judged."""
@@ -170,12 +170,15 @@ class Judge:
     def may_be_centers(self, near: Neighbourhood) -> Callable[[int], bool]:
         """Function that says whether the ball of a row may be more than chance.
 
-        Judged without looking for the ball: by as many points as the references inside it can
-        possibly stand for. A search that does not store its pairs is so spared most balls. Rows
+        Judged without looking for the ball: by as many points as it has when nothing is removed,
+        or if its search did not store pairs, as the references inside it can possibly stand for.
+        Such a search is so spared most balls. Rows
         are judged in blocks, in the order of their losses, and only when one of them comes up:
         most members of a cluster are gone by then.
         """
         known: dict[int, bool] = {}
+        pairs: Pairs | None = getattr(near, "pairs", None)
+        degrees = None if pairs is None else pairs.degrees()
         rows = np.flatnonzero(near.alone > near.L)
         queue = iter(rows[np.argsort(near.L[rows], kind="stable")].tolist())
         size = 4
@@ -186,7 +189,8 @@ class Judge:
                 left = (row for row in queue if row != i and row not in known and near.alive[row])
                 block = np.array([i, *islice(left, size)], dtype=np.intp)
                 size = min(2 * size, _BLOCK - 1)
-                known.update(zip(block.tolist(), self._may_pass(block).tolist(), strict=True))
+                passed = self._may_pass(block, None if degrees is None else degrees[block])
+                known.update(zip(block.tolist(), passed.tolist(), strict=True))
             return known[i]
 
         return may
@@ -198,20 +202,24 @@ class Judge:
         found = [none]
         for at in range(0, len(rows), _BLOCK):
             part, counts = rows[at : at + _BLOCK], m[at : at + _BLOCK]
-            log_r = self._background.references.log_r_of(self._X, part)
-            log_p = self._background.log_p(log_r, counts, self._log_R)
+            around = self._background.references.around_of(self._X, part, level=True)
+            log_p = self._background.log_p(around, counts, self._log_R)
             # A ball of most points is none, but may become one when others are removed.
             found.append(part[(log_p <= self._log_alpha) | (counts > most)])
         return np.concatenate(found)
 
-    def _may_pass(self, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
-        log_r = self._background.references.log_r_of(self._X, rows)
-        w, n = self._background.references.w, log_r.shape[1]
-        inside = (log_r < self._log_R).sum(axis=1) - 1
+    def _may_pass(
+        self, rows: NDArray[np.intp], degrees: NDArray[np.intp] | None
+    ) -> NDArray[np.bool_]:
+        around = self._background.references.around_of(self._X, rows, level=True)
+        w, n = self._background.references.w, around.log_r.shape[1]
+        inside = (around.log_r < self._log_R).sum(axis=1) - 1
         # Each reference stands for w points, give or take; when all are references, exactly.
         most = inside + (1.0 - 1.0 / w) * (4.0 * np.sqrt(inside) + 6.0)
         m = np.ceil(w * np.minimum(most, np.maximum(inside, LARGEST * n))).astype(np.intp)
-        log_p = self._background.log_p(log_r, m, self._log_R)
+        if degrees is not None:
+            m = np.minimum(m, degrees)
+        log_p = self._background.log_p(around, m, self._log_R)
         return log_p <= self._log_alpha
 
 
@@ -220,21 +228,28 @@ def _sizes(n: int) -> NDArray[np.intp]:
     return levels(2, max(2, n // 2))
 
 
-def _surprises(growth: Growth, log_r: F64) -> F64:
+def _surprises(growth: Growth, around: Around) -> F64:
     """Surprise of the ball of each size around each point, (n, n_sizes)."""
-    m = _sizes(len(log_r))
-    return growth.surprise(log_r, np.arange(len(log_r))[:, None], m, log_r[:, m])
+    m = _sizes(len(around.log_r))
+    rows = np.arange(len(around.log_r))[:, None]
+    return growth.surprise(around, rows, m, around.log_r[:, m])
 
 
-def _best(growth: Growth, log_r: F64, surprise: F64, needed: float) -> tuple[float, float]:
-    """Surprise of the most surprising ball, asked severely, and log of its radius."""
+def _best(growth: Growth, around: Around, needed: float, surprise: F64) -> tuple[float, float]:
+    """Surprise of the most surprising ball, asked severely, and log of its radius.
+
+    `surprise` is what they have when twice the density is allowed everywhere.
+    """
+    log_r = around.log_r
+    if around.tilt is not None:
+        surprise = _surprises(growth, around)
     best = (-math.inf, -math.inf, 0.0)
     for m, plain in zip(_sizes(len(log_r)), surprise.T, strict=True):
         # Asked severely no ball gains, so that most need not be asked.
         rows = np.flatnonzero(plain >= max(best[0], min(needed, plain.max())))
         if not len(rows):
             continue
-        severe = growth.surprise(log_r, rows, m, log_r[rows, m], severe=True)
+        severe = growth.surprise(around, rows, m, log_r[rows, m], severe=True)
         top = int(np.argmax(severe))
         best = max(best, (float(severe[top]), float(plain[rows[top]]), float(log_r[rows[top], m])))
     return best[0], best[2]

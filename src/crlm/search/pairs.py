@@ -47,6 +47,13 @@ class Pairs(NamedTuple):
         """Where the neighbours of place `p` are."""
         return slice(int(self.indptr[p]), int(self.indptr[p + 1]))
 
+    def degrees(self) -> NDArray[np.intp]:
+        """Number of neighbours of each row."""
+        n = len(self.order)
+        degrees = np.empty(n, dtype=np.intp)
+        degrees[self.order] = np.diff(self.indptr) + np.bincount(self.indices, minlength=n)
+        return degrees
+
     def closer(self, sq_cutoff: float) -> Pairs:
         """Those pairs whose squared distance is less than `sq_cutoff`."""
         near = self.sq_dist < sq_cutoff
