@@ -1,5 +1,8 @@
 """Clusters are more than chance; background alone has none."""
 
+import importlib.util
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -180,6 +183,21 @@ def test_edges_and_corners_of_a_square_are_no_clusters():
         X = np.vstack([rng.uniform(size=(1500, 2)), 0.5 + 0.01 * rng.normal(size=(40, 2))])
         found += CRLM().fit(X).n_clusters_
     assert found == 6
+
+
+def test_evidence_is_weak_where_all_rows_do_not_show_what_a_sample_does():
+    path = Path(__file__).parents[1] / "experiments" / "selection.py"
+    spec = importlib.util.spec_from_file_location("selection", path)
+    selection = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(selection)
+    X, _ = selection.model_case(
+        "low", [91, 1, 5]
+    )  # 43 points in 6,467, of which every third is seen
+    with pytest.warns(WeakEvidenceWarning, match="among all rows"):
+        model = CRLM().fit(X)
+    assert model.sigma_estimate_.evidence == "weak"
+    assert model.sigma_estimate_.n_clusters.any()
+    assert model.n_clusters_ == 0
 
 
 def test_tails_of_tight_clusters_are_left_out_of_the_background():

@@ -263,11 +263,13 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
         checked = copy(self)
         task = checked._task(X, sample_weight, reset=True)
         sigma_max, estimate = task.bandwidth(given)
-        if estimate is not None:
-            warn_if_weak(estimate, given)
         near = checked._neighbourhood(task, sigma_max)
         first_losses = near.L.copy()
         clusters = task.clusters(near, sigma_max)
+        if estimate is not None:
+            if given == "auto" and not clusters:  # what a sample showed is not there in all rows
+                estimate = estimate._replace(evidence="weak")
+            warn_if_weak(estimate, given)
 
         self.__dict__.clear()  # names of columns, for one, may be gone
         self.__dict__.update(checked.__dict__)

@@ -206,11 +206,12 @@ class LandmarkFits:
 def warn_if_weak(estimate: SigmaEstimate, rule: object) -> None:
     """Warn that the bandwidth is a guess."""
     if estimate.evidence == "weak":
-        why = (
-            "there is no peak in the distances"
-            if rule == "histogram"
-            else "at no bandwidth do the data differ from background alone"
-        )
+        if rule == "histogram":
+            why = "there is no peak in the distances"
+        elif estimate.n_clusters.any():
+            why = "the clusters that a sample of the rows shows are not significant among all rows"
+        else:
+            why = "at no bandwidth do the data differ from background alone"
         msg = (
             f"evidence for sigma_max is weak: {why}. Using the best guess, "
             f"{estimate.suggested:.4g}. If you know the spread of a cluster, pass sigma_max; a "
