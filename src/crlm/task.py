@@ -12,7 +12,6 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from crlm.greedy import Ball, Cluster, accepted_balls, mean_shift_step
-from crlm.histogram import read_histogram
 from crlm.loss import G_PAPER, sq_cutoff
 from crlm.search import Floats, Neighbourhood, Weights
 from crlm.sigma import ALPHA, SigmaEstimate, suggest_sigma_max
@@ -61,6 +60,8 @@ class Task:
         if given == "auto":
             estimate = suggest_sigma_max(self.X, self.background, self._level)
         elif given == "histogram":
+            from crlm.histogram import read_histogram  # few need it
+
             estimate = read_histogram(self.X, self.weights)
         else:
             return float(given), None
