@@ -267,7 +267,9 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
         first_losses = near.L.copy()
         clusters = task.clusters(near, sigma_max)
         if estimate is not None:
-            if given == "auto" and not clusters:  # what a sample showed is not there in all rows
+            # What a sample showed is not there in all rows, unless it was only too small for the
+            # caller: any significant ball has three points.
+            if given == "auto" and not clusters and task.min_size <= 3:
                 estimate = estimate._replace(evidence="weak")
             warn_if_weak(estimate, given)
 
