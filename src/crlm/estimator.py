@@ -266,12 +266,8 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
         near = checked._neighbourhood(task, sigma_max)
         first_losses = near.L.copy()
         clusters = task.clusters(near, sigma_max)
-        if estimate is not None:
-            # What a sample showed is not there in all rows, unless it was only too small for the
-            # caller: any significant ball has three points.
-            if given == "auto" and not clusters and task.min_size <= 3:
-                estimate = estimate._replace(evidence="weak")
-            warn_if_weak(estimate, given)
+        estimate = task.confirmed(estimate, len(clusters))
+        warn_if_weak(estimate, given)
 
         self.__dict__.clear()  # names of columns, for one, may be gone
         self.__dict__.update(checked.__dict__)

@@ -98,7 +98,7 @@ class References:
     @cached_property
     def around(self) -> Around:
         """What lies around the references themselves."""
-        return self._around(self.points, self.log_distances.copy(), level=False)
+        return self._around(self.points, self.log_distances)
 
     @property
     def log_r(self) -> F64:
@@ -109,8 +109,22 @@ class References:
     def _span(self) -> F64 | None:
         return span(self.points)
 
-    def around_of(self, X: Floats, rows: NDArray[np.intp], *, level: bool = False) -> Around:
-        """What lies around some rows; with `level` as if nowhere lopsided, which is quicker."""
+    def around_of(self, X: Floats, row: int) -> Around:
+        """What lies around one row."""
+        return self._around(*self._measured(X, np.array([row])))
+
+    def log_r_of(self, X: Floats, rows: NDArray[np.intp]) -> F64:
+        """Sorted log distances of some rows to the references, the row itself first."""
+        _, log_D = self._measured(X, rows)
+        log_D.sort(axis=1)
+        return log_D
+
+    def level(self, log_r: F64) -> Around:
+        """What lies around points at these distances, if nowhere lopsided."""
+        return Around(log_r, None if self._span is None else np.broadcast_to(0.0, log_r.shape))
+
+    def _measured(self, X: Floats, rows: NDArray[np.intp]) -> tuple[F64, F64]:
+        """Some rows, centred and scaled, and their log distances to the references."""
         points = np.ldexp(X[rows].astype(np.float64) - self.center, -self.exponent)
         log_D = self._log_distances(points)
         at = np.minimum(np.searchsorted(self.rows, rows), len(self.rows) - 1)
@@ -118,20 +132,16 @@ class References:
         log_D[own, at[own]] = -np.inf
         # The farthest makes room for the row itself where it is no reference.
         log_D[np.flatnonzero(~own), log_D[~own].argmax(axis=1)] = -np.inf
-        return self._around(points, log_D, level)
+        return points, log_D
 
-    def _around(self, A: F64, log_D: F64, level: bool) -> Around:
-        """What lies around points at these distances, which may be sorted in place."""
-        if self._span is None or level:
-            log_D.sort(axis=1)
-            return self._level(log_D)
+    def _around(self, A: F64, log_D: F64) -> Around:
+        """What lies around points at these distances."""
+        if self._span is None:
+            return Around(np.sort(log_D, axis=1))
         order = np.argsort(log_D, axis=1, kind="stable")
         log_r = np.take_along_axis(log_D, order, axis=1)
         r = np.exp(log_r - self.exponent * math.log(2.0))
         return Around(log_r, tilts(self.points @ self._span, A @ self._span, order, r))
-
-    def _level(self, log_r: F64) -> Around:
-        return Around(log_r, None if self._span is None else np.broadcast_to(0.0, log_r.shape))
 
     def _log_distances(self, A: F64) -> F64:
         """Log distances of some points to all references, in the units of the data."""
@@ -170,28 +180,23 @@ class Remembered(References):
 
     max_rows: int = 16_384  # of 16 KB each
     _kept: dict[int, F64] = field(default_factory=dict)
-    _alone: dict[int, Around] = field(default_factory=dict)  # measured one at a time
+    _alone: dict[int, Around] = field(default_factory=dict)
 
-    def around_of(self, X: Floats, rows: NDArray[np.intp], *, level: bool = False) -> Around:
-        """What lies around some rows; with `level` as if nowhere lopsided."""
-        if len(rows) == 1 and not level:
-            return self._looked_up(X, rows)
-        if not level:
-            return super().around_of(X, rows)
+    def log_r_of(self, X: Floats, rows: NDArray[np.intp]) -> F64:
+        """Sorted log distances of some rows to the references, the row itself first."""
         missing = np.array([row for row in rows.tolist() if row not in self._kept], dtype=np.intp)
         if len(self._kept) + len(missing) > self.max_rows:
-            return super().around_of(X, rows, level=True)
+            return super().log_r_of(X, rows)
         if len(missing):
-            log_r = super().around_of(X, missing, level=True).log_r
-            self._kept.update(zip(missing.tolist(), log_r, strict=True))
-        return self._level(np.stack([self._kept[row] for row in rows.tolist()]))
+            self._kept.update(zip(missing.tolist(), super().log_r_of(X, missing), strict=True))
+        return np.stack([self._kept[row] for row in rows.tolist()])
 
-    def _looked_up(self, X: Floats, rows: NDArray[np.intp]) -> Around:
-        row = int(rows[0])
+    def around_of(self, X: Floats, row: int) -> Around:
+        """What lies around one row."""
         if row not in self._alone:
             if len(self._alone) >= self.max_rows // 8:
                 self._alone.clear()
-            self._alone[row] = super().around_of(X, rows)
+            self._alone[row] = super().around_of(X, row)
         return self._alone[row]
 
 

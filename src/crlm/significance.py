@@ -39,6 +39,8 @@ _MAX_ROUNDS = 24
 # Points of clusters are left out of the background, but never so many that nothing is left.
 _MIN_LEFT = 20
 _BLOCK = 512  # rows measured against the references at a time: 8 MB
+# Two points cannot be told from chance: any point has a nearest neighbour.
+MIN_SIZE = 3
 
 
 @dataclass(frozen=True)
@@ -122,8 +124,7 @@ class Background:
         log_n = math.log(references.n_points)
         rows = np.arange(len(m))
         surprise = growth.surprise(around, rows, m, log_R, references.w, severe=severe)
-        # Two points cannot be told from chance: any point has a nearest neighbour.
-        return np.where(m >= 2, np.minimum(log_n - surprise, 0.0), 0.0)
+        return np.where(m + 1 >= MIN_SIZE, np.minimum(log_n - surprise, 0.0), 0.0)
 
 
 class Judge:
@@ -158,9 +159,8 @@ class Judge:
         return any(self._judge(ball, severe=True) <= self._log_alpha for ball in balls)
 
     def _judge(self, ball: Ball, *, severe: bool = False) -> float:
-        references = self._background.references
         m = np.array([self._n_distinct(ball) - 1])
-        around = references.around_of(self._X, np.array([ball.center_index]))
+        around = self._background.references.around_of(self._X, ball.center_index)
         return float(self._background.log_p(around, m, self._log_R, severe=severe)[0])
 
     def p_value(self, ball: Ball) -> float:
@@ -197,13 +197,12 @@ class Judge:
 
     def with_points(self, rows: NDArray[np.intp], m: NDArray[np.int64]) -> NDArray[np.intp]:
         """Those rows that may be more than chance with at most `m` points beside them."""
-        none = np.zeros(0, dtype=np.intp)
-        most = LARGEST * self._background.references.n_points
-        found = [none]
+        references = self._background.references
+        most = LARGEST * references.n_points
+        found = [np.zeros(0, dtype=np.intp)]
         for at in range(0, len(rows), _BLOCK):
             part, counts = rows[at : at + _BLOCK], m[at : at + _BLOCK]
-            around = self._background.references.around_of(self._X, part, level=True)
-            log_p = self._background.log_p(around, counts, self._log_R)
+            log_p = self._at_best(references.log_r_of(self._X, part), counts)
             # A ball of most points is none, but may become one when others are removed.
             found.append(part[(log_p <= self._log_alpha) | (counts > most)])
         return np.concatenate(found)
@@ -211,16 +210,20 @@ class Judge:
     def _may_pass(
         self, rows: NDArray[np.intp], degrees: NDArray[np.intp] | None
     ) -> NDArray[np.bool_]:
-        around = self._background.references.around_of(self._X, rows, level=True)
-        w, n = self._background.references.w, around.log_r.shape[1]
-        inside = (around.log_r < self._log_R).sum(axis=1) - 1
+        references = self._background.references
+        log_r = references.log_r_of(self._X, rows)
+        w, n = references.w, log_r.shape[1]
+        inside = (log_r < self._log_R).sum(axis=1) - 1
         # Each reference stands for w points, give or take; when all are references, exactly.
         most = inside + (1.0 - 1.0 / w) * (4.0 * np.sqrt(inside) + 6.0)
         m = np.ceil(w * np.minimum(most, np.maximum(inside, LARGEST * n))).astype(np.intp)
         if degrees is not None:
             m = np.minimum(m, degrees)
-        log_p = self._background.log_p(around, m, self._log_R)
-        return log_p <= self._log_alpha
+        return self._at_best(log_r, m) <= self._log_alpha
+
+    def _at_best(self, log_r: F64, m: NDArray[np.intp]) -> F64:
+        """Log p-values that balls of `m` points beside their centres have at best."""
+        return self._background.log_p(self._background.references.level(log_r), m, self._log_R)
 
 
 def _sizes(n: int) -> NDArray[np.intp]:

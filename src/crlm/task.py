@@ -15,7 +15,7 @@ from crlm.greedy import Ball, Cluster, accepted_balls, mean_shift_step
 from crlm.loss import G_PAPER, sq_cutoff
 from crlm.search import Floats, Neighbourhood, Weights
 from crlm.sigma import ALPHA, SigmaEstimate, suggest_sigma_max
-from crlm.significance import Background, Judge
+from crlm.significance import MIN_SIZE, Background, Judge
 
 
 class Judged(NamedTuple):
@@ -66,6 +66,13 @@ class Task:
         else:
             return float(given), None
         return estimate.suggested * math.sqrt(G_PAPER / self.G), estimate  # one radius for any G
+
+    def confirmed(self, estimate: SigmaEstimate | None, n_clusters: int) -> SigmaEstimate | None:
+        """Return the estimate, with weak evidence if all rows do not show what a sample does."""
+        wanted = self.min_size <= MIN_SIZE  # or else they were only too small for the caller
+        if estimate is None or n_clusters or not estimate.n_clusters.any() or not wanted:
+            return estimate
+        return estimate._replace(evidence="weak")
 
     def radius(self, sigma_max: float) -> float:
         """Radius of the balls."""

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import os
 from copy import copy
-from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -72,7 +71,8 @@ class CRLM(estimator.CRLM):
         metric = checks.check_metric(self.metric)
         data = partitions(X)
         run = DaskRunner(data, metric=metric, memory_limit=settings.memory_limit, m=settings.m)
-        found = fit_landmarks(run, settings, partial(warn_if_weak, rule=settings.sigma_max))
+        found = fit_landmarks(run, settings)
+        warn_if_weak(found.estimate, settings.sigma_max)
         self._adopt(found, copy(self))
         self.labels_ = self._labels(data)
         return self

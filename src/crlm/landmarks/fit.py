@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
@@ -89,11 +88,7 @@ class PoolTask(Task):
         return judge.with_points(rows, counts[rows] - 1)
 
 
-def fit_landmarks(
-    run: Runner,
-    settings: Settings,
-    warn: Callable[[SigmaEstimate], None] | None = None,
-) -> Outcome:
+def fit_landmarks(run: Runner, settings: Settings) -> Outcome:
     """Clusters of Algorithm 2 with `m` random rows as the only possible centres.
 
     Losses and balls are over all rows. The bandwidth and the background are learnt from 2,048 rows
@@ -107,9 +102,6 @@ def fit_landmarks(
     G = adaptive_G(pool.n, pool.points.shape[1]) if s.G == "auto" else s.G
     task = _task(pool, s, G)
     sigma_max, estimate = task.bandwidth(s.sigma_max)
-    if estimate is not None and warn is not None:
-        warn(estimate)
-
     sieve = make_sieve(pool, sigma_max, G)
     log.info(
         "landmarks: %s of %s rows x %s columns; filter on %s columns",
@@ -137,7 +129,7 @@ def fit_landmarks(
         d=pool.points.shape[1],
         sigma_max=sigma_max,
         G=G,
-        estimate=estimate,
+        estimate=task.confirmed(estimate, len(balls)),
         enclosing=(middle, math.sqrt(groups.sq_radius)),
         landmarks=sieve.rows,
         seal=found.seal,

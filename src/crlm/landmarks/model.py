@@ -5,13 +5,13 @@ A mixin of :class:`crlm.CRLM`, and of `crlm.dask.CRLM`, which runs the same pass
 
 from __future__ import annotations
 
+import inspect
 import math
 import os
 import warnings
 import zlib
 from collections.abc import Iterator
 from copy import copy
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -100,7 +100,8 @@ class LandmarkFits:
         )
         # BLAS gets one thread, because the tiles themselves are spread over threads.
         with threadpool_limits(limits=1, user_api="blas"):
-            found = fit_landmarks(run, settings, partial(warn_if_weak, rule=settings.sigma_max))
+            found = fit_landmarks(run, settings)
+        warn_if_weak(found.estimate, settings.sigma_max)
         self._adopt(found, checked)
         if settings.weights is not None and not (settings.weights == 1).all():
             self._row_weights = settings.weights
@@ -203,13 +204,13 @@ class LandmarkFits:
         return first_ball(points, self.ball_centers_, cutoff)
 
 
-def warn_if_weak(estimate: SigmaEstimate, rule: object) -> None:
+def warn_if_weak(estimate: SigmaEstimate | None, rule: object) -> None:
     """Warn that the bandwidth is a guess."""
-    if estimate.evidence == "weak":
+    if estimate is not None and estimate.evidence == "weak":
         if rule == "histogram":
             why = "there is no peak in the distances"
         elif estimate.n_clusters.any():
-            why = "the clusters that a sample of the rows shows are not significant among all rows"
+            why = "clusters that a sample of the rows shows were not found among all rows"
         else:
             why = "at no bandwidth do the data differ from background alone"
         msg = (
@@ -217,4 +218,12 @@ def warn_if_weak(estimate: SigmaEstimate, rule: object) -> None:
             f"{estimate.suggested:.4g}. If you know the spread of a cluster, pass sigma_max; a "
             f"larger alpha reports less certain clusters."
         )
-        warnings.warn(msg, WeakEvidenceWarning, stacklevel=4)
+        warnings.warn(msg, WeakEvidenceWarning, stacklevel=_levels_to_caller())
+
+
+def _levels_to_caller() -> int:
+    """Number of calls between a warning and the code that uses this package."""
+    frame, levels = inspect.currentframe(), 0
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("crlm."):
+        frame, levels = frame.f_back, levels + 1
+    return levels

@@ -35,7 +35,7 @@ class Tiles:
     def workspace(plan: Plan, n_jobs: int) -> int:
         """Bytes that the rows and the lists of all threads take."""
         width, *more = plan.frame.widths
-        numbers = 2 * width + sum(_whole(w) + 1 for w in more)
+        numbers = 2 * width + sum(_padded(w) + 1 for w in more)
         return 4 * len(plan.runs.order) * numbers + n_jobs * ROOM * 28
 
     @classmethod
@@ -47,7 +47,7 @@ class Tiles:
         if X.size < _FEW:
             n_jobs = 1
         rows = np.zeros((len(low) * TILE, width - 1), dtype=np.float32)  # [c, s]
-        looks = [np.zeros((n, _whole(w)), dtype=np.float32) for w in more]
+        looks = [np.zeros((n, _padded(w)), dtype=np.float32) for w in more]
         rests = [np.empty(n, dtype=np.float32) for _ in more]
 
         def fill(part: slice) -> float:
@@ -124,6 +124,6 @@ def _sums(rows: F32, f: Frame, n_jobs: int, whole: Whole | None) -> Sums:
     return sums
 
 
-def _whole(width: int) -> int:
+def _padded(width: int) -> int:
     """Numbers of the vectors that hold a row."""
     return -(-width // LANES) * LANES
