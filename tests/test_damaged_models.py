@@ -278,6 +278,13 @@ HOSTILE = {
 }
 
 
+def test_data_in_place_of_a_model_are_told_from_a_damaged_one(capsys):
+    np.save("x.npy", np.zeros((3, 2)))
+    assert [main(["predict", "x.npy", "x.npy"]), main(["report", "x.npy"])] == [3, 3]
+    told = "error: x.npy is no model. If it holds data, make one of them with crlm fit."
+    assert capsys.readouterr().err.splitlines() == [told] * 2
+
+
 @pytest.mark.parametrize("case", HOSTILE)
 def test_hostile_file_is_one_sentence_and_exit_code_3(case, capsys):
     content, words = HOSTILE[case][0](), HOSTILE[case][1]

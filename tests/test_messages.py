@@ -76,10 +76,10 @@ MESSAGES = [
         ["times as large as the radius", "larger sigma_max"],
     ),
     (fit(X[:0]), ValueError, ["0 sample(s)", "minimum of 1"]),
-    (fit(X[0]), ValueError, ["Expected 2D array, got 1D", "reshape(-1, 1)"]),
+    (fit(X[0]), InputError, ["Expected 2D array, got 1D: an array of", "reshape(-1, 1)"]),
     (fit(np.array([["a"], ["b"]])), ValueError, ["Convert your data to numeric values"]),
     (fit(np.array([[{}], [1]], dtype=object)), (TypeError, ValueError), ["float"]),
-    (fit(X * 1j), ValueError, ["Complex data not supported"]),
+    (fit(X * 1j), InputError, ["Complex data not supported", "np.hstack([X.real, X.imag])"]),
     (fit(X - X, metric="cosine"), InputError, ["6 rows of X are all zeros", "first: 0, 1, 2"]),
     (
         fit(pd.DataFrame({"a": [1.0, 2.0], "name": ["x", "y"]})),

@@ -382,6 +382,8 @@ def test_crlm_fit_reads_files_in_blocks_and_resumes(tmp_path, capsys, monkeypatc
     assert sorted(p.name for p in tmp_path.iterdir()) == written
     assert main(["fit", "X.npy", "--resume"]) == 2
     assert "--resume is for fits with --landmarks" in capsys.readouterr().err
+    assert main(["fit", "X.npy", "--refine"]) == 2
+    assert "--refine is for fits with --landmarks" in capsys.readouterr().err
     np.save(tmp_path / "bad.npy", with_nan(2000))
     assert main(["fit", "bad.npy", "--landmarks", "auto"]) == 3
     assert "error: block 0 of bad.npy" in capsys.readouterr().err

@@ -225,6 +225,8 @@ def check_table(X: Any) -> Any:
             f"Make a table of it: numpy.lib.recfunctions.structured_to_unstructured(X)."
         )
         raise InputError(msg)
+    if isinstance(X, np.ndarray):
+        _check_array(X)
     if not nw.dependencies.is_into_dataframe(X):
         return X
     table = nw.from_native(X, eager_only=True)
@@ -237,6 +239,25 @@ def check_table(X: Any) -> Any:
         )
         raise InputError(msg)
     return table.to_native()
+
+
+def _check_array(X: NDArray[Any]) -> None:
+    """Refuse what is no table of numbers without printing all of it; the words are scikit-learn's.
+
+    (Its own message holds the array.)
+    """
+    if X.ndim < 2:
+        msg = (
+            f"Expected 2D array, got {X.ndim}D: {_describe(X)}. Reshape your data: "
+            f"X.reshape(-1, 1) if these are one column, X.reshape(1, -1) if they are one row."
+        )
+        raise InputError(msg)
+    if X.dtype.kind == "c":
+        msg = (
+            f"Complex data not supported: X is {_describe(X)}. Take their parts for columns: "
+            f"np.hstack([X.real, X.imag])."
+        )
+        raise InputError(msg)
 
 
 def check_points(X: Any, metric: str = "euclidean") -> Floats:

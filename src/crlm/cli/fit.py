@@ -208,8 +208,10 @@ def run(options: FitOptions, chosen: dict[str, Any], session: Session) -> int:
     if options.as_json and options.labels_to_stdout:
         msg = "--json and -o - both want the standard output. Give the labels a file name."
         raise click.UsageError(msg)
-    if options.resume and options.landmarks is None:
-        raise click.UsageError("--resume is for fits with --landmarks. Give --landmarks auto.")
+    if options.landmarks is None and (options.resume or options.refine):
+        name = "--resume" if options.resume else "--refine"
+        msg = f"{name} is for fits with --landmarks. Give --landmarks auto."
+        raise click.UsageError(msg)
     check_outputs(options.files, options.force, source=options.data)
     if options.model_path is not None and options.data.exists():
         check_model_path(options.model_path, options)

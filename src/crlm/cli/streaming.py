@@ -58,8 +58,8 @@ def landmark_options(command: Command) -> Command:
     refine = click.option(
         "--refine",
         is_flag=True,
-        help="With --landmarks, try the rows nearest to the means of the clusters as centres too: "
-        "three more passes of little work.",
+        help="Try the rows nearest to the means of the clusters as centres too: "
+        "three more passes of little work. Needs --landmarks.",
     )
     return landmarks(refine(least(resume(command))))
 

@@ -129,7 +129,7 @@ def fit_landmarks(run: Runner, settings: Settings) -> Outcome:
         d=pool.points.shape[1],
         sigma_max=sigma_max,
         G=G,
-        estimate=task.confirmed(estimate, len(balls)),
+        estimate=estimate,
         enclosing=(middle, math.sqrt(groups.sq_radius)),
         landmarks=sieve.rows,
         seal=found.seal,

@@ -210,7 +210,7 @@ def warn_if_weak(estimate: SigmaEstimate | None, rule: object) -> None:
         if rule == "histogram":
             why = "there is no peak in the distances"
         elif estimate.n_clusters.any():
-            why = "clusters that a sample of the rows shows were not found among all rows"
+            why = "the clusters that a sample of the rows shows are not significant among all rows"
         else:
             why = "at no bandwidth do the data differ from background alone"
         msg = (

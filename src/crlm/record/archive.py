@@ -87,6 +87,9 @@ def _opened(path: Path) -> Iterator[tuple[zipfile.ZipFile, list[str]]]:
     except DamagedError as error:
         raise unusable(path, error) from error
     except (*ZIP_ERRORS, NotImplementedError) as error:  # the last: zip features no model has
+        if path.suffix != ".npz":
+            msg = f"{path.name} is no model. If it holds data, make one of them with crlm fit."
+            raise InputError(msg) from error
         raise unusable(path, "it is cut short or altered") from error
     except OSError as error:
         msg = f"cannot read {path}: {error.strerror or 'it is cut short or altered'}."
