@@ -33,16 +33,28 @@ from crlm import CRLM, GMMUB
 from crlm.errors import ParameterError, WeakEvidenceWarning
 from crlm.scores import f_measure
 
-FAMILIES = ("model", "low", "departures", "nulls", "real")
+FAMILIES = ("model", "low", "departures", "nulls", "columns", "real")
 DEPARTURES = ("elliptical", "t5", "box", "gaussian", "power", "sizes", "copies", "half")
 NULLS = ("ball", "box", "gaussian", "t5", "power", "sphere")
 NULL_D = (2, 5, 20, 100, 500)
+# Independent columns that are skewed, heavy-tailed or of few values: background alone too.
+COLUMNS = {
+    "exponential": (2, 5, 12),
+    "lognormal": (2, 5, 12),
+    "lognormal 0.7": (12,),
+    "chi2, 1 degree": (12,),
+    "t, 2 degrees": (12,),
+    "gamma, 0.5": (8,),
+    "Poisson, mean 1": (8,),
+    "0 and 1": (12,),
+    "mixed": (6,),
+}
 ALPHAS = (0.05, 0.01)
 # Runs of each: of a family, or of each kind of departure and each null and d.
 SIZES = {
-    "quick": {"model": 6, "low": 4, "departures": 1, "nulls": 1},
-    "usual": {"model": 60, "low": 30, "departures": 8, "nulls": 25},
-    "full": {"model": 200, "low": 100, "departures": 25, "nulls": 200},
+    "quick": {"model": 6, "low": 4, "departures": 1, "nulls": 1, "columns": 1},
+    "usual": {"model": 60, "low": 30, "departures": 8, "nulls": 25, "columns": 25},
+    "full": {"model": 200, "low": 100, "departures": 25, "nulls": 200, "columns": 200},
 }
 FIELDS = ("family", "kind", "case", "method", "n", "d", "k", "F", "found", "false", "evidence")
 
@@ -72,7 +84,8 @@ def main():
                     continue
                 X, y = load()
                 print(f"\r{family} {name} {X.shape} ".ljust(70), end="", file=sys.stderr)
-                results = null_results(X) if family == "nulls" else case_results(X, y, options)
+                is_null = family in ("nulls", "columns")
+                results = null_results(X) if is_null else case_results(X, y, options)
                 shape = {"n": len(X), "d": X.shape[1], "k": int(y.max()) + 1}
                 new = [
                     {"family": family, "kind": kind, "case": name, **shape, **r} for r in results
@@ -102,10 +115,16 @@ def cases(family, sizes, options):
                 seed = [options.seed, 2, j, i]
                 yield kind, f"{kind} {i}", lambda kind=kind, seed=seed: departure(kind, seed)
         else:
-            for j, kind in enumerate(NULLS):
-                for d in NULL_D:
-                    args = kind, d, [options.seed, 3, j, d, i]
-                    yield f"{kind} d={d}", f"{kind} d={d} {i}", lambda args=args: null(*args)
+            kinds, draw = (all_nulls(), null) if family == "nulls" else (COLUMNS, columns)
+            for j, (kind, dimensions) in enumerate(kinds.items()):
+                for d in dimensions:
+                    args = kind, d, [options.seed, 3 if family == "nulls" else 4, j, d, i]
+                    name = f"{kind} d={d}"
+                    yield name, f"{name} {i}", lambda draw=draw, args=args: draw(*args)
+
+
+def all_nulls():
+    return dict.fromkeys(NULLS, NULL_D)
 
 
 def load_npz(path):
@@ -203,6 +222,26 @@ def null(kind, d, seed):
         X = rng.normal(size=(n, d))
         X = X / np.sqrt(rng.chisquare(5, size=(n, 1)) / 5) if kind == "t5" else X
     return X, np.full(n, -1)
+
+
+def columns(kind, d, seed):
+    rng = np.random.default_rng(seed)
+    n = round(log_uniform(rng, 400, 2500))
+    draw = {
+        "exponential": rng.standard_exponential,
+        "lognormal": lambda size: rng.lognormal(size=size),
+        "lognormal 0.7": lambda size: rng.lognormal(sigma=0.7, size=size),
+        "chi2, 1 degree": lambda size: rng.chisquare(1, size),
+        "t, 2 degrees": lambda size: rng.standard_t(2, size),
+        "gamma, 0.5": lambda size: rng.gamma(0.5, size=size),
+        "Poisson, mean 1": lambda size: rng.poisson(1.0, size).astype(np.float64),
+        "0 and 1": lambda size: (rng.random(size) < 0.3).astype(np.float64),
+    }
+    if kind != "mixed":
+        return draw[kind]((n, d)), np.full(n, -1)
+    some = ["exponential", "lognormal", "0 and 1", "Poisson, mean 1"]
+    parts = [draw[name](n) for name in some] + [rng.normal(size=n), rng.random(n)]
+    return np.stack(parts, axis=1), np.full(n, -1)
 
 
 def ball(rng, n, d):
@@ -365,9 +404,9 @@ def report(rows):
         print("\nreal  (* chosen by the labels)")
         compare(real)
         by_kind(real)
-    nulls = [r for r in rows if r["family"] == "nulls"]
-    if nulls:
-        null_table(nulls)
+    for family, kinds in (("nulls", all_nulls()), ("columns", COLUMNS)):
+        if part := [r for r in rows if r["family"] == family]:
+            null_table(family, part, kinds)
 
 
 def compare(rows):
@@ -409,21 +448,21 @@ def by_kind(rows):
         print(f"  {kind:28} {n_cases:5} {'  '.join(cells)}")
 
 
-def null_table(rows):
-    print("\nnulls: runs with any cluster / runs; HDBSCAN only up to 1000 rows")
+def null_table(family, rows, dimensions):
+    print(f"\n{family}: runs with any cluster / runs; HDBSCAN only up to 1000 rows")
     methods = [*(f"CRLM(alpha={alpha})" for alpha in ALPHAS), "HDBSCAN"]
-    print(f"  {'null':16}" + "".join(f"{m:>20}" for m in methods))
-    kinds = [f"{kind} d={d}" for kind in NULLS for d in NULL_D]
-    whole = {
-        **{k: {k} for k in kinds},
-        **{f"{k}, all d": {f"{k} d={d}" for d in NULL_D} for k in NULLS},
-    }
+    print(f"  {'null':22}" + "".join(f"{m:>20}" for m in methods))
+    kinds = [f"{kind} d={d}" for kind, some in dimensions.items() for d in some]
+    whole = {k: {k} for k in kinds}
+    for kind, some in dimensions.items():
+        if len(some) > 1:
+            whole[f"{kind}, all d"] = {f"{kind} d={d}" for d in some}
     for name, some in {**whole, "all": set(kinds)}.items():
         cells = []
         for method in methods:
             part = [r["found"] > 0 for r in rows if r["method"] == method and r["kind"] in some]
             cells.append(f"{sum(part)} / {len(part)}  {np.mean(part) if part else math.nan:.3f}")
-        print(f"  {name:16}" + "".join(f"{c:>20}" for c in cells))
+        print(f"  {name:22}" + "".join(f"{c:>20}" for c in cells))
 
 
 if __name__ == "__main__":

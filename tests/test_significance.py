@@ -1,8 +1,5 @@
 """Clusters are more than chance; background alone has none."""
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -186,13 +183,11 @@ def test_edges_and_corners_of_a_square_are_no_clusters():
 
 
 def test_evidence_is_weak_where_all_rows_do_not_show_what_a_sample_does():
-    path = Path(__file__).parents[1] / "experiments" / "selection.py"
-    spec = importlib.util.spec_from_file_location("selection", path)
-    selection = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(selection)
-    X, _ = selection.model_case(
-        "low", [91, 1, 5]
-    )  # 43 points in 6,467, of which every third is seen
+    rng = np.random.default_rng(196)
+    X = rng.uniform(-20.0, 20.0, (6144, 2))
+    X[:24] = [6.0, 8.0] + 0.4 * rng.normal(size=(24, 2))
+    references = References.choose(X, ones(len(X)))
+    assert (references.rows < 24).sum() == 16  # of every third row, twice as many as are due
     with pytest.warns(WeakEvidenceWarning, match="among all rows") as caught:
         model = CRLM().fit(X)
     assert caught[0].filename == __file__

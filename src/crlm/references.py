@@ -203,7 +203,7 @@ class Remembered(References):
 def first_of_equals(X: Floats) -> NDArray[np.bool_]:
     """Rows that are not a copy of an earlier row."""
     first = np.ones(len(X), dtype=bool)
-    marks = _fingerprints(X)
+    marks = fingerprints(X)
     in_order = np.sort(marks)
     twice = in_order[1:][in_order[1:] == in_order[:-1]]
     alike = np.flatnonzero(np.isin(marks, twice))  # equal, but for chance: compare byte by byte
@@ -214,7 +214,7 @@ def first_of_equals(X: Floats) -> NDArray[np.bool_]:
     return first
 
 
-def _fingerprints(X: Floats) -> NDArray[np.uint64]:
+def fingerprints(X: Floats) -> NDArray[np.uint64]:
     """A number for each row, the same for equal rows: its words times odd ones, modulo 2**64."""
     words = X.shape[1] * X.dtype.itemsize // 4
     odd = np.random.default_rng(0).integers(2**64, size=words, dtype=np.uint64) | np.uint64(1)

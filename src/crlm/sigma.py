@@ -139,7 +139,7 @@ def suggest_sigma_max(X: Floats, background: Background, alpha: float) -> SigmaE
     if path is None or not n_clusters.any():
         log_R = background.log_radius
         guess = math.exp(log_R) / math.sqrt(4.0 * d) if math.isfinite(log_R) else 1.0
-        score = _score(background.surprise, background.references.n_points)
+        score = _score(background.top, background.references.n_points)
         none = (math.nan, math.nan)
         return SigmaEstimate(
             *(guess, "weak", [], edges, counts, none, score, 1.0, []), *(sigmas, n_clusters, net)

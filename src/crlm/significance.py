@@ -9,7 +9,9 @@ ball is multiplied by the number of points (Bonferroni):
 Real backgrounds are not that simple, so that one more thing is asked: some ball must pass the
 same test against a background of which each place may be as odd as the data allow, clusters
 and all (``severe=True`` in :meth:`crlm.growth.Growth.surprise`, with the growth of all rows). If
-none does, nothing is reported.
+none does, nothing is reported. Skewed, heavy-tailed or discrete columns break even that. So the
+same is asked of decoys, data with such columns and no clusters (:mod:`crlm.decoys`); what they
+show too much is taken off (:attr:`Background.inflation`).
 
 At ``alpha`` the chance of reporting *any* cluster on such a background is then at most about
 ``alpha``. "About", because the growth is estimated and the scan over radii is paid for by the
@@ -22,6 +24,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from itertools import islice
 
 import numpy as np
@@ -39,6 +42,9 @@ _MAX_ROUNDS = 24
 # Points of clusters are left out of the background, but never so many that nothing is left.
 _MIN_LEFT = 20
 _BLOCK = 512  # rows measured against the references at a time: 8 MB
+# Decoys that are asked, of which the worst counts. A quick look is enough where there are many rows
+# and four times as much as it leaves to be asked for.
+_DECOYS, _MANY, _BEYOND = 3, 1024, 4.0
 # Two points cannot be told from chance: any point has a nearest neighbour.
 MIN_SIZE = 3
 
@@ -74,7 +80,25 @@ class Background:
     @property
     def alone(self) -> bool:
         """Whether the references may be background alone."""
-        return self.surprise < self.needed
+        return self.top < self.needed
+
+    @property
+    def top(self) -> float:
+        """Surprise of the most surprising ball, over the inflation where that matters."""
+        return self.surprise if self.surprise < self.needed else self.surprise / self.inflation
+
+    @cached_property
+    def inflation(self) -> float:
+        """How much too surprising balls are when asked severely, as decoys show it; at least 1."""
+        from crlm.decoys import decoys  # few need it
+
+        points = self.references.points
+        if len(points) >= _MANY:
+            # A quarter of the points shows a quarter of it or more, in a sixteenth of the time.
+            seen = _shown(islice(decoys(points, 4), 1), self.needed)
+            if self.surprise > 4.0 * _BEYOND * seen * self.needed:
+                return seen
+        return _shown(islice(decoys(points), _DECOYS), self.needed)
 
     @classmethod
     def learn(
@@ -94,7 +118,9 @@ class Background:
         needed = math.log(n / alpha)
         growth = overall = Growth.learn(log_r)
         surprise = _surprises(growth, Around(log_r))
-        best = _best(overall, references.around, needed, surprise)
+        around = references.around
+        plain = surprise if around.tilt is None else _surprises(growth, around)
+        best = _best(overall, around, needed, plain)
         left = np.arange(n)
         for _ in range(_MAX_ROUNDS):
             if surprise.max() < needed:
@@ -124,6 +150,8 @@ class Background:
         log_n = math.log(references.n_points)
         rows = np.arange(len(m))
         surprise = growth.surprise(around, rows, m, log_R, references.w, severe=severe)
+        if severe:
+            surprise = surprise / self.inflation
         return np.where(m + 1 >= MIN_SIZE, np.minimum(log_n - surprise, 0.0), 0.0)
 
 
@@ -241,11 +269,9 @@ def _surprises(growth: Growth, around: Around) -> F64:
 def _best(growth: Growth, around: Around, needed: float, surprise: F64) -> tuple[float, float]:
     """Surprise of the most surprising ball, asked severely, and log of its radius.
 
-    `surprise` is what they have when twice the density is allowed everywhere.
+    `surprise` is what they have when asked simply.
     """
     log_r = around.log_r
-    if around.tilt is not None:
-        surprise = _surprises(growth, around)
     best = (-math.inf, -math.inf, 0.0)
     for m, plain in zip(_sizes(len(log_r)), surprise.T, strict=True):
         # Asked severely no ball gains, so that most need not be asked.
@@ -256,6 +282,23 @@ def _best(growth: Growth, around: Around, needed: float, surprise: F64) -> tuple
         top = int(np.argmax(severe))
         best = max(best, (float(severe[top]), float(plain[rows[top]]), float(log_r[rows[top], m])))
     return best[0], best[2]
+
+
+def _shown(decoys: Iterable[F64], needed: float) -> float:
+    """How much more surprising the best ball of decoys is than that of a background; at least 1.
+
+    The most surprising of n balls of a background has a chance of about 1 / n, which is a surprise
+    of log n.
+    """
+    shown = 1.0
+    for points in decoys:
+        references = References.choose(points, np.ones(len(points), dtype=np.int64))
+        if len(references.rows) < MIN_POINTS:
+            break
+        growth, around = Growth.learn(references.log_r), references.around
+        surprise, _ = _best(growth, around, needed, _surprises(growth, around))
+        shown = max(shown, surprise / math.log(len(references.rows)))
+    return shown
 
 
 def _disjoint(

@@ -1,0 +1,67 @@
+"""Decoys: data that are like the given ones column by column, and have no clusters.
+
+Each column is smoothed, so far that a cluster does not show in it, and put in an order of its own.
+What is found in the rows of a decoy is how such columns look (skewed ones have arms, discrete ones
+are a lattice), and no cluster. If columns of the background are independent, a decoy is as good as
+another draw of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from crlm.references import fingerprints
+
+F64 = NDArray[np.float64]
+
+# Between knots a column is as a normal one would be. A standard deviation apart, a third of the
+# rows lies between two in the middle, and a cluster that has less leaves no trace.
+_KNOTS_APART = 1.0
+
+
+def decoys(points: F64, step: int = 1) -> Iterator[F64]:
+    """Decoys of some points, of as many or of every so many-th.
+
+    They are always the same ones, however the rows are ordered. Equal columns stay equal: they are
+    one column that counts more.
+    """
+    columns = np.ascontiguousarray(points.T)
+    _, first, which = np.unique(fingerprints(columns), return_index=True, return_inverse=True)
+    number = np.searchsorted(np.sort(first), first)[which]  # of distinct columns, from the left
+    columns.sort(axis=1)
+    columns = _smoothed(columns[:, ::step])
+    for seed in count():
+        orders = np.tile(np.arange(columns.shape[1]), (len(first), 1))
+        np.random.default_rng(seed).permuted(orders, axis=1, out=orders)
+        yield np.ascontiguousarray(np.take_along_axis(columns, orders[number], axis=1).T)
+
+
+def _smoothed(columns: F64) -> F64:
+    """Columns (each a row here, ascending) that agree with these at a few quantiles."""
+    n = columns.shape[1]
+    z = special.ndtri((np.arange(n) + 0.5) / n)
+    n_knots = 2 * max(1, int(np.ceil(z[-1] / _KNOTS_APART))) + 1
+    at = np.interp(np.linspace(z[0], z[-1], n_knots), z, np.arange(n))
+    knots = np.unique(np.rint(at).astype(np.intp))
+    if len(knots) < 2:
+        return columns
+    x = np.interp(z, z[knots], np.arange(len(knots)))
+    low = np.minimum(x.astype(np.intp), len(knots) - 2)
+    share = x - low
+    smooth: F64 = (1.0 - share) * columns[:, knots[low]] + share * columns[:, knots[low + 1]]
+    for j in np.flatnonzero((columns[:, 1:] == columns[:, :-1]).any(axis=1)):
+        smooth[j] = _nearest(smooth[j], columns[j])  # it has few values, and keeps them
+    return smooth
+
+
+def _nearest(x: F64, values: F64) -> F64:
+    """Nearest one of some ascending values to each number."""
+    above = np.clip(np.searchsorted(values, x), 1, len(values) - 1)
+    lower, upper = values[above - 1], values[above]
+    nearest: F64 = np.where(x - lower <= upper - x, lower, upper)
+    return nearest

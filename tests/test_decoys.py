@@ -1,0 +1,127 @@
+"""Decoys have the columns of the data and no clusters; what they show is no evidence."""
+
+from itertools import islice
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crlm import CRLM, GMMUB
+from crlm.decoys import decoys
+from crlm.significance import Background
+
+pytestmark = pytest.mark.filterwarnings("ignore::crlm.errors.WeakEvidenceWarning")
+
+DRAWS = {
+    "exponential": lambda rng: rng.exponential(size=(1000, 5)),
+    "lognormal": lambda rng: rng.lognormal(size=(1000, 12)),
+    "chi2": lambda rng: rng.chisquare(1, size=(1000, 12)),
+    "0 and 1": lambda rng: (rng.random((1000, 12)) < 0.3).astype(float),
+}
+
+
+def learn(X):
+    points = np.ascontiguousarray(X, dtype=np.float64)
+    return Background.learn(points, np.ones(len(points), dtype=np.int64))
+
+
+def first(points, step=1):
+    return next(decoys(np.ascontiguousarray(points, dtype=np.float64), step))
+
+
+@pytest.mark.parametrize("kind", DRAWS)
+def test_columns_that_look_like_clusters_are_none(kind):
+    deceived = 0
+    for seed in range(6):
+        X = DRAWS[kind](np.random.default_rng(seed))
+        found = learn(X)
+        deceived += found.surprise >= found.needed
+        assert found.alone
+        model = CRLM().fit(X)
+        assert model.n_clusters_ == 0
+        assert model.sigma_estimate_.evidence == "weak"
+    assert deceived >= 2  # without decoys there would have been clusters
+
+
+@pytest.mark.parametrize("share", [0.05, 0.2, 0.4])
+@pytest.mark.parametrize("more", [0, 3])
+def test_a_cluster_along_the_one_column_that_counts_is_found(share, more):
+    """A decoy of one column is that column; only its smoothing takes the cluster out."""
+    rng = np.random.default_rng(0)
+    n_members = round(600 * share)
+    x = rng.uniform(-20.0, 20.0, 600)
+    x[:n_members] = 3.0 + 0.3 * rng.normal(size=n_members)
+    X = np.column_stack([x, 1e-3 * rng.normal(size=(600, more))])
+    assert not learn(X).alone
+    assert CRLM().fit(X).n_clusters_ == 1
+
+
+def test_decoys_of_the_model_show_little():
+    for seed in range(5):
+        model = GMMUB.draw(k=3, d=10, sigmas=1, weights=0.03, D=30, sigma_max=2.1, rng=seed)
+        found = learn(model.sample(500, rng=seed)[0])
+        assert found.inflation < 1.5
+        assert found.surprise > 5.0 * found.inflation * found.needed
+        assert not found.alone
+
+
+def test_inflation_of_many_rows_is_read_at_a_glance(monkeypatch):
+    asked = []
+
+    def counted(points, step=1):
+        for decoy in decoys(points, step):
+            asked.append(len(decoy))
+            yield decoy
+
+    monkeypatch.setattr("crlm.decoys.decoys", counted)
+    model = GMMUB.draw(k=3, d=10, sigmas=1, weights=0.03, D=30, sigma_max=2.1, rng=0)
+    assert not learn(model.sample(2000, rng=0)[0]).alone
+    assert asked == [500]
+    asked.clear()
+    assert learn(np.random.default_rng(0).lognormal(size=(1200, 12))).alone
+    assert asked == [300, 1200, 1200, 1200]
+    asked.clear()
+    assert learn(np.random.default_rng(0).normal(size=(1200, 12))).alone
+    assert asked == []  # nobody asked for clusters there
+
+
+@given(seed=st.integers(0, 2**32 - 1), n=st.integers(1, 60), d=st.integers(1, 6))
+def test_decoys_follow_neither_the_order_of_rows_nor_copies_of_columns(seed, n, d):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 5, (n, d)) + rng.choice([0.0, 1.0], d) * rng.random((n, d))
+    decoy = first(X)
+    assert decoy.shape == X.shape
+    assert np.array_equal(first(X[rng.permutation(n)]), decoy) or _equal_columns(X)
+    # Each column as often as one likes, anywhere after the first
+    which = np.concatenate([np.arange(d), rng.integers(d, size=4)])
+    if not _equal_columns(X):
+        assert np.array_equal(first(X[:, which]), decoy[:, which])
+    low, high = X.min(axis=0), X.max(axis=0)
+    assert ((decoy >= low) & (decoy <= high)).all()
+
+
+def _equal_columns(X):
+    """Columns that are equal by chance; fewer may be so in another order of the rows."""
+    return len(np.unique(X, axis=1).T) < X.shape[1]
+
+
+def test_decoys_keep_few_values_and_the_tails_but_no_cluster():
+    rng = np.random.default_rng(0)
+    counts, skewed, bump = rng.poisson(2.0, 2000), rng.lognormal(size=2000), rng.random(2000)
+    bump[:200] = 0.5 + 1e-3 * rng.random(200)
+    decoy = first(np.stack([counts, skewed, bump], axis=1))
+    assert set(decoy[:, 0]) <= set(counts.tolist())
+    quantiles = [0.0, 0.02, 0.16, 0.5, 0.84, 0.98, 1.0]
+    for own, other in ((skewed, decoy[:, 1]), (bump, decoy[:, 2])):
+        expected = pytest.approx(np.quantile(own, quantiles), rel=0.3, abs=0.02)
+        assert np.quantile(other, quantiles) == expected
+    assert (np.abs(decoy[:, 2] - 0.5005) < 5e-4).sum() < 30
+    assert np.abs(np.corrcoef(decoy.T) - np.eye(3)).max() < 0.1
+
+
+def test_every_decoy_is_another_one_and_a_step_takes_fewer_points():
+    X = np.random.default_rng(0).normal(size=(100, 3))
+    some = list(islice(decoys(X), 3))
+    assert not np.array_equal(some[0], some[1])
+    assert first(X, 4).shape == (25, 3)
