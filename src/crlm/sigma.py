@@ -21,7 +21,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from crlm.checks import check_alpha, check_points, check_table
 from crlm.growth import CONTRAST, LARGEST, Growth
-from crlm.references import References
 from crlm.search import Floats
 from crlm.significance import Background
 
@@ -129,7 +128,7 @@ def suggest_sigma_max(X: Floats, background: Background, alpha: float) -> SigmaE
     path = (
         None
         if background.growth is None or background.alone
-        else _Path(background.references, background.growth, alpha)
+        else _Path(background, background.growth, alpha)
     )
     found = [] if path is None else path.clusters()
     net = np.zeros(0) if path is None else path.net(found)
@@ -166,9 +165,10 @@ def suggest_sigma_max(X: Floats, background: Background, alpha: float) -> SigmaE
 class _Path:
     """Significant clusters of the references at each radius, smallest radius first."""
 
-    def __init__(self, references: References, growth: Growth, alpha: float) -> None:
-        self._references, self._growth = references, growth
-        self.log_r = references.log_r
+    def __init__(self, background: Background, growth: Growth, alpha: float) -> None:
+        self._references, self._growth = background.references, growth
+        self._inflation = background.inflation.simple
+        self.log_r = self._references.log_r
         self._needed = math.log(len(self.log_r) / alpha)
         self.radii = self._grid()
         self._log_radii = self.radii * math.log(2.0) / _STEPS
@@ -192,14 +192,17 @@ class _Path:
         """Balls that are more than chance, by radius: its number, their rows, sizes, surprises."""
         # Points in the open ball around each reference, without itself.
         sizes = np.array([row.searchsorted(self._log_radii) - 1 for row in self.log_r]).T
-        found, around = [], self._references.around
+        found = []
         for start in range(0, len(sizes), _STEPS):  # an octave at a time, to save memory
             some = sizes[start : start + _STEPS]
             at, rows = np.nonzero((some >= 2) & (some <= LARGEST * len(self.log_r)))
             m, at = some[at, rows], at + start
-            surprise = self._growth.surprise(around, rows, m, self._log_radii[at])
+            surprise = self._surprise(rows, m, self._log_radii[at])
             found.append([of[surprise >= self._needed] for of in (at, rows, m, surprise)])
         return [np.concatenate(of) for of in zip(*found, strict=True)]
+
+    def _surprise(self, rows: NDArray[np.intp], m: NDArray[np.intp], log_R: ArrayLike) -> F64:
+        return self._growth.surprise(self._references.around, rows, m, log_R) / self._inflation
 
     def _losses(self, at: NDArray[np.intp], rows: NDArray[np.intp], m: NDArray[np.intp]) -> F64:
         """Losses over G, and without that of the centre itself."""
@@ -249,9 +252,7 @@ class _Path:
             weight = 1.0 - np.exp(2.0 * (shared[some] - log_R))
             loss[changed] += np.where(near[some], weight, 0.0).sum(axis=1)
             m[changed] -= lost[some]
-            surprise[changed] = self._growth.surprise(
-                self._references.around, rows[changed], np.maximum(m[changed], 1), log_R
-            )
+            surprise[changed] = self._surprise(rows[changed], np.maximum(m[changed], 1), log_R)
             still = still[(m[still] >= 2) & (surprise[still] >= self._needed)]
         return found
 

@@ -26,6 +26,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import islice
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +48,13 @@ _BLOCK = 512  # rows measured against the references at a time: 8 MB
 _DECOYS, _MANY, _BEYOND = 3, 1024, 4.0
 # Two points cannot be told from chance: any point has a nearest neighbour.
 MIN_SIZE = 3
+
+
+class Inflation(NamedTuple):
+    """How much too surprising balls are that are no clusters; 1 where the test is right."""
+
+    severe: float  # the most that one of the decoys shows, when asked severely
+    simple: float  # what all of them show, when asked simply
 
 
 @dataclass(frozen=True)
@@ -85,18 +93,21 @@ class Background:
     @property
     def top(self) -> float:
         """Surprise of the most surprising ball, over the inflation where that matters."""
-        return self.surprise if self.surprise < self.needed else self.surprise / self.inflation
+        if self.surprise < self.needed:
+            return self.surprise
+        return self.surprise / self.inflation.severe
 
     @cached_property
-    def inflation(self) -> float:
-        """How much too surprising balls are when asked severely, as decoys show it; at least 1."""
+    def inflation(self) -> Inflation:
+        """How much too surprising balls are, as decoys show it."""
         from crlm.decoys import decoys  # few need it
 
         points = self.references.points
         if len(points) >= _MANY:
             # A quarter of the points shows a quarter of it or more, in a sixteenth of the time.
-            seen = _shown(islice(decoys(points, 4), 1), self.needed)
-            if self.surprise > 4.0 * _BEYOND * seen * self.needed:
+            seen = _shown(islice(decoys(points, 4), _DECOYS), self.needed)
+            needed = 4.0 * _BEYOND * seen.severe * self.needed
+            if self.surprise > needed and seen.simple == 1.0:
                 return seen
         return _shown(islice(decoys(points), _DECOYS), self.needed)
 
@@ -150,8 +161,8 @@ class Background:
         log_n = math.log(references.n_points)
         rows = np.arange(len(m))
         surprise = growth.surprise(around, rows, m, log_R, references.w, severe=severe)
-        if severe:
-            surprise = surprise / self.inflation
+        if (surprise >= self.needed).any():
+            surprise /= self.inflation.severe if severe else self.inflation.simple
         return np.where(m + 1 >= MIN_SIZE, np.minimum(log_n - surprise, 0.0), 0.0)
 
 
@@ -284,21 +295,22 @@ def _best(growth: Growth, around: Around, needed: float, surprise: F64) -> tuple
     return best[0], best[2]
 
 
-def _shown(decoys: Iterable[F64], needed: float) -> float:
-    """How much more surprising the best ball of decoys is than that of a background; at least 1.
+def _shown(decoys: Iterable[F64], needed: float) -> Inflation:
+    """How much more surprising the best ball of decoys is than that of a background.
 
     The most surprising of n balls of a background has a chance of about 1 / n, which is a surprise
     of log n.
     """
-    shown = 1.0
+    severe, simple = [1.0], []
     for points in decoys:
         references = References.choose(points, np.ones(len(points), dtype=np.int64))
         if len(references.rows) < MIN_POINTS:
             break
         growth, around = Growth.learn(references.log_r), references.around
-        surprise, _ = _best(growth, around, needed, _surprises(growth, around))
-        shown = max(shown, surprise / math.log(len(references.rows)))
-    return shown
+        surprise, log_n = _surprises(growth, around), math.log(len(references.rows))
+        severe.append(_best(growth, around, needed, surprise)[0] / log_n)
+        simple.append(float(surprise.max()) / log_n)
+    return Inflation(max(severe), max(1.0, min(simple, default=1.0)))
 
 
 def _disjoint(
