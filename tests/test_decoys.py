@@ -102,8 +102,10 @@ def test_inflation_of_many_rows_is_read_at_a_glance(monkeypatch):
 def test_decoys_follow_neither_the_order_of_rows_nor_copies_of_columns(seed, n, d):
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 5, (n, d)) + rng.choice([0.0, 1.0], d) * rng.random((n, d))
+    before = X.copy()
     decoy = first(X)
     assert decoy.shape == X.shape
+    assert np.array_equal(X, before)
     assert np.array_equal(first(X[rng.permutation(n)]), decoy) or _equal_columns(X)
     # Each column as often as one likes, anywhere after the first
     which = np.concatenate([np.arange(d), rng.integers(d, size=4)])

@@ -8,6 +8,7 @@ another draw of it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from itertools import count
 
@@ -30,33 +31,41 @@ def decoys(points: F64, step: int = 1) -> Iterator[F64]:
     They are always the same ones, however the rows are ordered. Equal columns stay equal: they are
     one column that counts more.
     """
-    columns = np.ascontiguousarray(points.T)
-    _, first, which = np.unique(fingerprints(columns), return_index=True, return_inverse=True)
-    number = np.searchsorted(np.sort(first), first)[which]  # of distinct columns, from the left
+    columns = points.T.copy()
+    marks = fingerprints(columns).tolist()
+    n_equal = Counter(marks)
     columns.sort(axis=1)
-    columns = _smoothed(columns[:, ::step])
+    columns = columns[:, ::step].copy()
+    _smooth(columns)
     for seed in count():
-        orders = np.tile(np.arange(columns.shape[1]), (len(first), 1))
-        np.random.default_rng(seed).permuted(orders, axis=1, out=orders)
-        yield np.ascontiguousarray(np.take_along_axis(columns, orders[number], axis=1).T)
+        rng = np.random.default_rng(seed)
+        kept: dict[int, NDArray[np.int64]] = {}
+        decoy = np.empty_like(columns)
+        for mark, column, out in zip(marks, columns, decoy, strict=True):
+            order = kept[mark] if mark in kept else rng.permutation(len(column))
+            if n_equal[mark] > 1:
+                kept[mark] = order
+            out[:] = column[order]
+        yield np.ascontiguousarray(decoy.T)
 
 
-def _smoothed(columns: F64) -> F64:
-    """Columns (each a row here, ascending) that agree with these at a few quantiles."""
+def _smooth(columns: F64) -> None:
+    """Leave columns (each a row here, ascending) as they are at a few quantiles only."""
     n = columns.shape[1]
     z = special.ndtri((np.arange(n) + 0.5) / n)
     n_knots = 2 * max(1, int(np.ceil(z[-1] / _KNOTS_APART))) + 1
     at = np.interp(np.linspace(z[0], z[-1], n_knots), z, np.arange(n))
     knots = np.unique(np.rint(at).astype(np.intp))
     if len(knots) < 2:
-        return columns
+        return
     x = np.interp(z, z[knots], np.arange(len(knots)))
     low = np.minimum(x.astype(np.intp), len(knots) - 2)
     share = x - low
-    smooth: F64 = (1.0 - share) * columns[:, knots[low]] + share * columns[:, knots[low + 1]]
-    for j in np.flatnonzero((columns[:, 1:] == columns[:, :-1]).any(axis=1)):
-        smooth[j] = _nearest(smooth[j], columns[j])  # it has few values, and keeps them
-    return smooth
+    for column in columns:
+        value = column[knots]
+        smooth = (1.0 - share) * value[low] + share * value[low + 1]
+        has_few_values = (column[1:] == column[:-1]).any()
+        column[:] = _nearest(smooth, column) if has_few_values else smooth
 
 
 def _nearest(x: F64, values: F64) -> F64:
