@@ -6,7 +6,8 @@
     python experiments/selection.py real --cases FOLDER      # your own: npz with X and y
 
 Families: `model` (GMMUB, d >= 5), `low` (d = 2, 3), `departures` (from the model), `nulls`
-(background alone) and `real` (a folder of npz files, X and y, -1 for background). Beside CRLM()
+(background alone), `columns` (background of skewed, heavy-tailed or discrete columns) and `real` (a
+folder of npz files, X and y, -1 for background). Beside CRLM()
 run HDBSCAN, OPTICS and DBSCAN as people use them, and two that see the labels: HDBSCAN at the
 best of five settings and CRLM at the best sigma (up to 50 balls, no test). F is that of the
 paper, which does not punish clusters in excess: see "false", the found clusters that match no
