@@ -824,7 +824,7 @@ def test_bad_destination_is_found_before_the_work(tmp_path):
         "l.xlsx": r"its suffix must be one of \.csv, \.npy, \.parquet",
         "nowhere/l.csv": r"there is no folder .*nowhere\. Make it: mkdir -p",
         "file/l.csv": "is a file, not a folder",
-        "d.csv": "it is a folder",
+        "d.csv": "it is a folder. Choose another name.",
     }.items():
         with pytest.raises(OutputError, match=words):
             check_writable(tmp_path / name)

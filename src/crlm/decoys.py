@@ -2,8 +2,8 @@
 
 Each column is smoothed, so far that a cluster does not show in it, and put in an order of its own.
 What is found in the rows of a decoy is how such columns look (skewed ones have arms, discrete ones
-are a lattice), and no cluster. If columns of the background are independent, a decoy is as good as
-another draw of it.
+are a lattice), and no cluster. If the columns of a background are independent and smooth, a decoy
+is as good as another draw of it.
 """
 
 from __future__ import annotations

@@ -161,7 +161,7 @@ class Background:
         log_n = math.log(references.n_points)
         rows = np.arange(len(m))
         surprise = growth.surprise(around, rows, m, log_R, references.w, severe=severe)
-        if (surprise >= self.needed).any():
+        if (surprise >= self.needed).any():  # nobody asks for the p-values of the others
             surprise /= self.inflation.severe if severe else self.inflation.simple
         return np.where(m + 1 >= MIN_SIZE, np.minimum(log_n - surprise, 0.0), 0.0)
 

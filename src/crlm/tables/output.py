@@ -80,7 +80,7 @@ def _problem(path: Path, force: bool, formats: Sequence[str]) -> str | None:
     if not folder.exists():
         return f"cannot write {path}: there is no folder {folder}. Make it: mkdir -p {folder}"
     if path.is_dir():
-        return f"cannot write {path}: it is a folder."
+        return f"cannot write {path}: it is a folder. Choose another name."
     if path.exists() and not force:
         return f"{path} exists. Replace it with --force, or choose another name."
     if not os.access(folder, os.W_OK | os.X_OK):
