@@ -535,21 +535,22 @@ def test_pairs_that_outgrow_the_estimate_are_streamed_instead(caplog):
 
 def test_rows_beyond_all_measure_are_in_no_ball():
     X = np.array([[0.0], [1.0], [1e140], [-1e140]])
-    assert first_ball(X, X[:1], 1e-20).tolist() == [0, -1, -1, -1]
-    assert first_ball(X, X[2:3], 4.0).tolist() == [-1, -1, 0, -1]
+    assert first_ball(X, X[:1], np.array([1e-20])).tolist() == [0, -1, -1, -1]
+    assert first_ball(X, X[2:3], np.array([4.0])).tolist() == [-1, -1, 0, -1]
 
 
 @given(data_sets(max_n=40, dtypes=["float64", "float32"]), st.integers(0, 8))
 @settings(max_examples=150)
-def test_first_ball_is_the_lowest_centre_within_the_radius(data, k):
+def test_first_ball_is_the_lowest_centre_within_its_radius(data, k):
     X, sigma_max, G = data
     X = np.ascontiguousarray(X)
-    cutoff = sq_cutoff(sigma_max, X.shape[1], G)
-    centers = X[np.random.default_rng(k).integers(0, len(X), k)]
+    rng = np.random.default_rng(k)
+    cutoffs = sq_cutoff(sigma_max, X.shape[1], G) * 4.0 ** rng.integers(-1, 2, k)
+    centers = X[rng.integers(0, len(X), k)]
     A, B = X.astype(np.float64), centers.astype(np.float64)
-    near = ((A[:, None] - B[None]) ** 2).sum(-1) < cutoff
+    near = ((A[:, None] - B[None]) ** 2).sum(-1) < cutoffs
     expected = [int(np.argmax(row)) if row.any() else -1 for row in near]
-    assert first_ball(X, centers, cutoff).tolist() == expected
+    assert first_ball(X, centers, cutoffs).tolist() == expected
 
 
 LARGER = {

@@ -27,8 +27,8 @@ class Assigned(NamedTuple):
     label : ndarray of int64
         Number of the cluster, -1 for background.
     distance : ndarray of float64
-        Distance from the middle of its ball over R, below 1; for background from the nearest
-        ball, from 1 on. NaN without any cluster.
+        Distance from the middle of its ball over its radius, below 1; for background from the
+        nearest middle, from 1 on. NaN without any cluster.
     p_value : ndarray of float64
         That of the cluster; NaN for background.
     posterior : ndarray of float64
@@ -76,5 +76,5 @@ def _distances(points: Floats, model: CRLM, at: NDArray[np.int64]) -> F64:
     if not model.n_clusters_:
         return np.full(len(points), np.nan)
     difference = points.astype(np.float64) - model.ball_centers_[at]
-    distances: F64 = np.sqrt(np.square(difference).sum(axis=1)) / model.radius_
+    distances: F64 = np.sqrt(np.square(difference).sum(axis=1)) / model.radii_[at]
     return distances

@@ -76,6 +76,10 @@ class Certificate:
         Estimated from the clusters and the background.
     gaps : ndarray
         Distances between the means, or only the smallest when clusters are many.
+    bandwidths : ndarray or None
+        Those of the balls, where they are not all `sigma_max`. Margins and theorems concern
+        Algorithm 2 with `sigma_max` for all of them; where it must return this partition, the
+        wider balls hold nothing else.
     """
 
     n: int
@@ -94,6 +98,7 @@ class Certificate:
     gaps: NDArray[np.float64]
     D: float
     sample: tuple[list[float], list[float], int] = field(repr=False)
+    bandwidths: NDArray[np.float64] | None = None
     digest: str = ""
 
     @property
@@ -183,8 +188,9 @@ class Certificate:
     def _unlike(self, points: Floats) -> list[str]:
         """What a new computation finds that is not as stored."""
         problems = []
-        cutoff = sq_cutoff(self.sigma_max, self.d, self.G)
-        balls = first_ball(points, points[self.centers], cutoff)
+        own = [self.sigma_max] * self.k if self.bandwidths is None else self.bandwidths.tolist()
+        cutoffs = np.array([sq_cutoff(bandwidth, self.d, self.G) for bandwidth in own])
+        balls = first_ball(points, points[self.centers], cutoffs)
         moved = np.flatnonzero(balls != self.labels)
         if len(moved):
             i = int(moved[0])
@@ -220,6 +226,8 @@ class Certificate:
             name: None if (value := getattr(self, name)) is None else value.tolist()
             for name in _FIELDS_AS_LISTS
         }
+        if self.bandwidths is not None:  # or as it always was, digest and all
+            lists["bandwidths"] = self.bandwidths.tolist()
         return {
             "schema": SCHEMA,
             "n": self.n,
@@ -250,6 +258,7 @@ class Certificate:
             )
         }
         pairs, radii, n_center = record["sample"]
+        own = record.get("bandwidths")
         return cls(
             n=record["n"],
             d=record["d"],
@@ -260,6 +269,7 @@ class Certificate:
             conditions=_conditions(record["conditions"]),
             D=record["D"],
             sample=(pairs, radii, n_center),
+            bandwidths=None if own is None else np.array(own, dtype=np.float64),
             digest=record["digest"],
             **arrays,  # type: ignore[arg-type]
         )
@@ -288,6 +298,7 @@ def certify(
     *,
     L: NDArray[np.int64] | None = None,
     metric: str = "euclidean",
+    bandwidths: NDArray[np.float64] | None = None,
 ) -> Certificate:
     """Certificate of a partition, from the neighbourhood that it was found with.
 
@@ -304,6 +315,8 @@ def certify(
     L : ndarray of shape (n,), optional
         Losses before anything was removed, if something was since.
     metric : str
+    bandwidths : ndarray of shape (k,), optional
+        Those of the balls, if not `sigma_max`.
     """
     w = np.ones(len(X), dtype=np.int64) if weights is None else weights
     pairs: Pairs | None = getattr(near, "pairs", None)
@@ -330,6 +343,7 @@ def certify(
         gaps=_gaps(part.means),
         D=max(radius, 1e-9 * sigma_max) / math.sqrt(X.shape[1]),
         sample=background_sample(X, part.background),
+        bandwidths=None if bandwidths is None or (bandwidths == sigma_max).all() else bandwidths,
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from copy import copy
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -24,11 +25,11 @@ from crlm.greedy import Cluster
 from crlm.labels import BACKGROUND
 from crlm.landmarks.model import LandmarkFits, warn_if_weak
 from crlm.landmarks.source import Source
-from crlm.loss import G_PAPER
+from crlm.loss import G_PAPER, sq_cutoff
 from crlm.model import GMMUB
 from crlm.path import SigmaPath, walk
 from crlm.references import first_of_equals
-from crlm.search import Floats, Neighbourhood, Pairs, Weights, neighbourhood
+from crlm.search import Floats, Neighbourhood, Pairs, StoredGraph, Weights, neighbourhood
 from crlm.search.balls import farthest
 from crlm.search.distance import chunks
 from crlm.search.filter import column_range
@@ -55,9 +56,13 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
     sigma_max : float, "auto" or "histogram", default="auto"
         Bandwidth, in the units of `X`: a little over twice the standard deviation per
         coordinate of the widest cluster (assumption A3). "auto" takes the one at which
-        significant clusters hold most points (:func:`crlm.estimate_sigma`); when nothing is
-        significant at any bandwidth it warns and goes on with a guess. "histogram" is the
-        paper's own rule, a little over twice the largest peak of the shortest distances.
+        significant clusters hold most points (:func:`crlm.estimate_sigma`), and then gives single
+        clusters one of their own (`bandwidths_`): the largest at which the ball, around the same
+        centre, has at least half of the surprise (minus the log of its chance) of the most
+        surprising one. In up to three dimensions, where such edges are blurred, it looks for
+        narrower clusters among the rest instead. When nothing is significant at any bandwidth it
+        warns and goes on with a guess. A number is taken as it is, for all clusters. "histogram"
+        is the paper's own rule, a little over twice the largest peak of the shortest distances.
     max_clusters : int or None, default=None
         The k of Algorithm 2, an upper limit. None takes as many as there are.
     min_cluster_size : int, default=2
@@ -132,6 +137,9 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
         The bandwidth used.
     radius_ : float
         Radius of the balls, ``sigma_max_ * sqrt(n_features * G_)``.
+    bandwidths_, radii_ : ndarray of shape (n_clusters_,)
+        The same for each cluster. They differ from `sigma_max_` only with "auto" and without
+        landmarks, and only where that changes the members.
     G_ : float
         The depth used.
     sigma_estimate_ : SigmaEstimate or None
@@ -178,6 +186,7 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
     n_duplicates_: int | None
     weights_: NDArray[np.float64]
     background_weight_: float
+    bandwidths_: NDArray[np.float64]
     sigma_max_: float
     radius_: float
     G_: float
@@ -267,6 +276,9 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
         near = checked._neighbourhood(task, sigma_max)
         first_losses = near.L.copy()
         clusters = task.clusters(near, sigma_max)
+        if given == "auto" and estimate is not None:
+            search = partial(checked._closer, near, task)
+            clusters = task.with_own_bandwidths(clusters, sigma_max, estimate.evidence, search)
         estimate = task.confirmed(estimate, len(clusters))
         warn_if_weak(estimate, given)
 
@@ -277,6 +289,7 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
         self.radius_ = task.radius(sigma_max)
         self._store([judged.cluster for judged in clusters], task.X, task.weights)
         self.p_values_ = np.array([judged.p_value for judged in clusters], dtype=np.float64)
+        self.bandwidths_ = np.array([judged.bandwidth for judged in clusters], dtype=np.float64)
         self.n_duplicates_ = _n_copies(task.X, near)
         self.certificate_ = certify(
             task.X,
@@ -288,13 +301,33 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
             task.weights,
             L=first_losses,
             metric=metric,
+            bandwidths=self.bandwidths_,
         )
         return self
+
+    @property
+    def _has_own_bandwidths(self) -> bool:
+        """Whether some cluster has another bandwidth than `sigma_max_`."""
+        return bool((self.bandwidths_ != self.sigma_max_).any())
+
+    @property
+    def radii_(self) -> NDArray[np.float64]:
+        """Radius of the ball of each cluster."""
+        return np.sqrt(self._sq_cutoffs())
 
     @property
     def _sample_weight(self) -> NDArray[Any] | None:
         """Weights of the rows of the fit; None if each counted once."""
         return self._row_weights if self.certificate_ is None else self.certificate_.weights
+
+    def _closer(self, near: Neighbourhood, task: Task, sigma_max: float) -> Neighbourhood:
+        """Losses and balls of all rows at a smaller bandwidth than that of `near`."""
+        pairs: Pairs | None = getattr(near, "pairs", None)
+        if pairs is None:
+            return self._neighbourhood(task, sigma_max)
+        d = task.X.shape[1]
+        closer = pairs.closer(sq_cutoff(sigma_max, d, task.G))
+        return StoredGraph(closer, sigma_max, d, task.G, task.weights)
 
     def _neighbourhood(self, task: Task, sigma_max: float) -> Neighbourhood:
         """Losses and balls of all rows."""

@@ -82,7 +82,7 @@ def _reach(model: CRLM, points: NDArray[Any], cluster: int) -> NDArray[np.float6
         if model.metric == "cosine":
             block /= np.linalg.norm(block, axis=1, keepdims=True)
         reach[start : start + len(block)] = np.linalg.norm(block - center, axis=1)
-    return reach / model.radius_
+    return reach / float(model.radii_[cluster])
 
 
 def _by(reach: NDArray[np.float64], rows: Rows) -> Rows:

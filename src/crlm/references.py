@@ -105,6 +105,11 @@ class References:
         """Log distances between all references, each row sorted."""
         return self.around.log_r
 
+    @property
+    def is_flat(self) -> bool:
+        """Whether the points span so few dimensions that it is seen how lopsided a place is."""
+        return self._span is not None
+
     @cached_property
     def _span(self) -> F64 | None:
         return span(self.points)

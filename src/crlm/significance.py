@@ -29,7 +29,7 @@ from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from crlm.greedy import Ball
 from crlm.growth import LARGEST, MIN_POINTS, Growth, levels
@@ -105,11 +105,11 @@ class Background:
         points = self.references.points
         if len(points) >= _MANY:
             # A quarter of the points shows a quarter of it or more, in a sixteenth of the time.
-            seen = _shown(islice(decoys(points, 4), _DECOYS), self.needed)
+            seen = _shown(islice(decoys(points, 4), _DECOYS))
             needed = 4.0 * _BEYOND * seen.severe * self.needed
             if self.surprise > needed and seen.simple == 1.0:
                 return seen
-        return _shown(islice(decoys(points), _DECOYS), self.needed)
+        return _shown(islice(decoys(points), _DECOYS))
 
     @classmethod
     def learn(
@@ -151,15 +151,18 @@ class Background:
         return replace(self, references=Remembered(**kept))
 
     def log_p(
-        self, around: Around, m: NDArray[np.intp], log_R: float, *, severe: bool = False
+        self, around: Around, m: NDArray[np.intp], log_R: ArrayLike, *, severe: bool = False
     ) -> F64:
-        """Log p-values of balls with `m` points beside their centres, which `around` is of."""
+        """Log p-values of balls with `m` points beside their centres, which `around` is of.
+
+        If it is of one point only, all balls are around that one.
+        """
         growth = self.overall if severe else self.growth
         if growth is None:
             return np.zeros(len(m))
         references = self.references
         log_n = math.log(references.n_points)
-        rows = np.arange(len(m))
+        rows = np.arange(len(around.log_r))
         surprise = growth.surprise(around, rows, m, log_R, references.w, severe=severe)
         if (surprise >= self.needed).any():  # nobody asks for the p-values of the others
             surprise /= self.inflation.severe if severe else self.inflation.simple
@@ -280,7 +283,8 @@ def _surprises(growth: Growth, around: Around) -> F64:
 def _best(growth: Growth, around: Around, needed: float, surprise: F64) -> tuple[float, float]:
     """Surprise of the most surprising ball, asked severely, and log of its radius.
 
-    `surprise` is what they have when asked simply.
+    `surprise` is what they have when asked simply. Below `needed` only the most surprising one of
+    each size is asked.
     """
     log_r = around.log_r
     best = (-math.inf, -math.inf, 0.0)
@@ -295,22 +299,27 @@ def _best(growth: Growth, around: Around, needed: float, surprise: F64) -> tuple
     return best[0], best[2]
 
 
-def _shown(decoys: Iterable[F64], needed: float) -> Inflation:
+def _shown(decoys: Iterable[F64]) -> Inflation:
     """How much more surprising the best ball of decoys is than that of a background.
 
-    The most surprising of n balls of a background has a chance of about 1 / n, which is a surprise
-    of log n.
+    The chance of the most surprising of n balls of a background is about 1 / n, which is a surprise
+    of log n; and log n + 0.58 (Euler's constant) on average. If decoys have no more on average, the
+    test is right, and the worst of them is chance.
     """
-    severe, simple = [1.0], []
+    severe, simple, log_n = [], [], 1.0
     for points in decoys:
         references = References.choose(points, np.ones(len(points), dtype=np.int64))
         if len(references.rows) < MIN_POINTS:
             break
         growth, around = Growth.learn(references.log_r), references.around
         surprise, log_n = _surprises(growth, around), math.log(len(references.rows))
-        severe.append(_best(growth, around, needed, surprise)[0] / log_n)
-        simple.append(float(surprise.max()) / log_n)
-    return Inflation(max(severe), max(1.0, min(simple, default=1.0)))
+        severe.append(_best(growth, around, 0.0, surprise)[0])
+        simple.append(float(surprise.max()))
+    if not severe:
+        return Inflation(1.0, 1.0)
+    is_right = float(np.mean(severe)) <= log_n + np.euler_gamma
+    worst = 1.0 if is_right else max(severe) / log_n
+    return Inflation(max(1.0, worst), max(1.0, min(simple) / log_n))
 
 
 def _disjoint(

@@ -14,15 +14,19 @@ import numpy as np
 from crlm.greedy import Ball, Cluster, accepted_balls, mean_shift_step
 from crlm.loss import G_PAPER, sq_cutoff
 from crlm.search import Floats, Neighbourhood, Weights
-from crlm.sigma import ALPHA, SigmaEstimate, suggest_sigma_max
+from crlm.sigma import ALPHA, Evidence, SigmaEstimate, suggest_sigma_max
 from crlm.significance import MIN_SIZE, Background, Judge
+
+# Clusters three times as narrow as others are common; half an octave is near enough to the best.
+_CLOSER = np.exp2([-0.5, -1.0, -1.5, -2.0])
 
 
 class Judged(NamedTuple):
-    """A cluster and its p-value, NaN when it was not tested."""
+    """A cluster, its p-value, NaN when it was not tested, and the bandwidth of its ball."""
 
     cluster: Cluster
     p_value: float
+    bandwidth: float
 
 
 @dataclass(frozen=True)
@@ -80,10 +84,59 @@ class Task:
 
     def clusters(self, near: Neighbourhood, sigma_max: float) -> list[Judged]:
         """Clusters of Algorithm 2 that are large enough and more than chance."""
-        return [
-            Judged(Cluster(ball, *mean_shift_step(self.X, ball, sigma_max, self.weights)), p_value)
-            for ball, p_value in self.balls(near, sigma_max, self.weights)
-        ]
+        found = self.balls(near, sigma_max, self.weights)
+        return [self._judged(ball, p_value, sigma_max) for ball, p_value in found]
+
+    def _judged(self, ball: Ball, p_value: float, bandwidth: float) -> Judged:
+        mean_and_sigma = mean_shift_step(self.X, ball, bandwidth, self.weights)
+        return Judged(Cluster(ball, *mean_and_sigma), p_value, bandwidth)
+
+    def with_own_bandwidths(
+        self,
+        found: list[Judged],
+        sigma_max: float,
+        evidence: Evidence,
+        search: Callable[[float], Neighbourhood],
+    ) -> list[Judged]:
+        """Clusters with a bandwidth each, where one for all does not suit them.
+
+        `search` gives the losses and balls of all rows at a bandwidth. With clear evidence clusters
+        stay the same for many bandwidths, and so they do here.
+        """
+        if self.alpha is None or not found:
+            return found
+        if self.background.references.is_flat:
+            return self._with_closer(found, sigma_max, search)
+        if evidence == "clear":
+            return found
+        from crlm.extent import own_extents  # not for a given bandwidth
+
+        balls = [one.cluster.ball for one in found]
+        wide = own_extents(
+            *(self.X, self.weights, self.background, balls, sigma_max, self.G),
+            *(self.alpha, self.min_size),
+        )
+        return [self._judged(own.ball, found[own.number].p_value, own.bandwidth) for own in wide]
+
+    def _with_closer(
+        self, found: list[Judged], sigma_max: float, search: Callable[[float], Neighbourhood]
+    ) -> list[Judged]:
+        """Clusters, and those that smaller bandwidths show among the rest.
+
+        In up to three dimensions a ball too wide for a cluster holds so much background that a
+        small one is not seen in it; and edges are too blurred to tell how far a cluster reaches.
+        """
+        found = list(found)
+        for bandwidth in (sigma_max * _CLOSER).tolist():
+            if self.k is not None and len(found) >= self.k:
+                break
+            near = search(bandwidth)
+            near.remove(np.concatenate([one.cluster.ball.members for one in found]))
+            more = [
+                self._judged(*ball, bandwidth) for ball in self.balls(near, bandwidth, self.weights)
+            ]
+            found += more if self.k is None else more[: self.k - len(found)]
+        return found
 
     def balls(
         self,

@@ -36,6 +36,9 @@ def bandwidth(model: CRLM) -> str:
     source = "by the paper's histogram" if model.sigma_max == "histogram" else "from the data"
     sure = evidence(estimate, model.sigma_max_ / estimate.suggested)
     seen = f"; peaks at {listed(estimate.peaks)}" if estimate.peaks else ""
+    if model._has_own_bandwidths:
+        low, high = number(model.bandwidths_.min()), number(model.bandwidths_.max())
+        seen += f"; for single clusters {low}" + (f" to {high}" if high != low else "")
     return f"{used}  ({guess}{source}; evidence: {sure}{seen})"
 
 
@@ -190,6 +193,7 @@ def records(model: CRLM) -> list[dict[str, Any]]:
             "label": j,
             "size": int(model.cluster_sizes_[j]),
             "sigma": float(model.sigmas_[j]),
+            "bandwidth": float(model.bandwidths_[j]),
             "p_value": float(model.p_values_[j]),
             "loss": float(model.losses_[j]),
             "weight": float(model.weights_[j]),

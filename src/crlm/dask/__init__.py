@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from crlm import checks, estimator
 from crlm.dask.frames import Partitions, compute, delayed, is_collection, partitions
@@ -27,7 +28,6 @@ from crlm.errors import MemoryLimitError, ParameterError
 from crlm.landmarks.fit import fit_landmarks
 from crlm.landmarks.model import warn_if_weak
 from crlm.landmarks.source import Block
-from crlm.loss import sq_cutoff
 from crlm.search import Floats, Neighbourhood, StoredGraph, first_ball
 from crlm.search.budget import Budget, in_words
 from crlm.task import Task
@@ -122,8 +122,7 @@ class CRLM(estimator.CRLM):
         return self._labels(partitions(X))
 
     def _labels(self, data: Partitions) -> Any:
-        cutoff = sq_cutoff(self.sigma_max_, self.n_features_in_, self.G_)
-        return data.labels(labels_of, self.ball_centers_, cutoff, self._metric)
+        return data.labels(labels_of, self.ball_centers_, self._sq_cutoffs(), self._metric)
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write the fitted model to one file; its labels come to this process."""
@@ -148,10 +147,10 @@ class CRLM(estimator.CRLM):
         return f"{settings}: {self.n_clusters_} clusters"
 
 
-def labels_of(part: Any, centers: Floats, cutoff: float, metric: str) -> Any:
+def labels_of(part: Any, centers: Floats, cutoffs: NDArray[np.float64], metric: str) -> Any:
     """Labels of one partition."""
     X = Block(0, 0, part, "partition").points(metric, centers.shape[1])
-    return first_ball(X, centers, cutoff)
+    return first_ball(X, centers, cutoffs)
 
 
 def _rows(part: Any, number: int, start: int, d: int) -> Floats:

@@ -33,7 +33,8 @@ def explore_rows(
 ) -> Session:
     """Explore some rows with the settings of a model, fitted or not.
 
-    A fitted model starts at the bandwidth it used, so that its own labels are seen first.
+    A fitted model starts at the bandwidth it used, so that its own labels are seen first; unless it
+    gave each cluster a bandwidth of its own, for here all have the same.
     """
     fitted = getattr(model, "sigma_max_", None)
     task = copy(model)._task(X, sample_weight, reset=True)

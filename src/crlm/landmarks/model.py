@@ -155,6 +155,7 @@ class LandmarkFits:
         self.center_indices_, self.ball_centers_ = found.rows, found.centers
         self.losses_, self.p_values_ = found.losses, found.p_values
         self.n_clusters_ = len(found.rows)
+        self.bandwidths_ = np.full(self.n_clusters_, found.sigma_max)
         self.n_duplicates_ = self.certificate_ = self._origin = None
         self.landmark_indices_ = found.landmarks
         self._background, self._seal = found.enclosing, found.seal
@@ -200,8 +201,12 @@ class LandmarkFits:
             yield block.points(self._metric, self.n_features_in_)
 
     def _first_ball(self, points: Floats) -> NDArray[np.int64]:
-        cutoff = sq_cutoff(self.sigma_max_, self.n_features_in_, self.G_)
-        return first_ball(points, self.ball_centers_, cutoff)
+        return first_ball(points, self.ball_centers_, self._sq_cutoffs())
+
+    def _sq_cutoffs(self) -> NDArray[np.float64]:
+        """Squared radius of the ball of each cluster."""
+        d, G = self.n_features_in_, self.G_
+        return np.array([sq_cutoff(own, d, G) for own in self.bandwidths_.tolist()])
 
 
 def warn_if_weak(estimate: SigmaEstimate | None, rule: object) -> None:

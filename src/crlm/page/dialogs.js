@@ -101,7 +101,7 @@ export function helpDialog(dialog, version) {
     dialog,
     "Keys and help",
     h("table", { class: "keys" }, h("tbody", {}, ...rows)),
-    h("p", { text: "Drag the marker: every position is exact, the same as a fit with that σ. The shaded band holds the values that serve as well as the suggested one, marked by the green arrow; rings are the spreads of clusters; the line below counts clusters." }),
+    h("p", { text: "Drag the marker: every position is exact, the same as a fit with that σ for all clusters. (Without a σ of yours, CRLM then gives each cluster one of its own.) The shaded band holds the values that serve as well as the suggested one, marked by the green arrow; rings are the spreads of clusters; the line below counts clusters." }),
     h("p", { class: "hint", text: `crlm ${version}. Nothing leaves this machine.` }),
   );
 }

@@ -68,6 +68,8 @@ def parts(model: CRLM) -> tuple[dict[str, Any], Arrays]:
         **_landmark_arrays(model),
         **_tally_arrays(model),
     }
+    if model._has_own_bandwidths:
+        arrays["bandwidths"] = model.bandwidths_
     if model.sigma_estimate_ is not None:
         for name in _ESTIMATED:
             arrays[f"estimate.{name}"] = np.asarray(getattr(model.sigma_estimate_, name))
@@ -202,6 +204,9 @@ def _restored(cls: type[Model], document: dict[str, Any], arrays: Arrays) -> Mod
     if not 1.0 < model.G_ <= 1e6:
         raise DamagedError("its G is out of range")
     model.radius_ = math.sqrt(sq_cutoff(model.sigma_max_, d, model.G_))
+    model.bandwidths_ = arrays.get("bandwidths", np.full(k, model.sigma_max_))
+    if not (model.bandwidths_ > 0.0).all():
+        raise DamagedError("its bandwidths are not positive")
     model.labels_ = arrays["labels"].astype(np.int64)
     model.center_indices_ = arrays["center_indices"]
     model.ball_centers_ = arrays["ball_centers"]
@@ -334,6 +339,7 @@ def _restored_certificate(model: CRLM, record: dict[str, Any], arrays: Arrays) -
         conditions=_restored_conditions(record, held),
         D=_positive(record, "D"),
         sample=sample,
+        bandwidths=arrays.get("bandwidths"),
         digest=record["digest"],
         **{name: held[name] for name in _CERTIFIED},
     )

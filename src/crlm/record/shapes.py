@@ -34,6 +34,7 @@ ARRAYS = {
     "losses": Kind(_FLOATS, "k", finite=True),
     "p_values": Kind(_FLOATS, "k"),
     "weights": Kind(_FLOATS, "k", finite=True),
+    "bandwidths": Kind(_FLOATS, "k", needed=False, finite=True),
     "background_center": Kind(_FLOATS, "d", finite=True),
     "source.rows": Kind(_WHOLE, "n", needed=False),
     "source.shift": Kind(_FLOATS, "d", needed=False, finite=True),

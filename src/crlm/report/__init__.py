@@ -22,7 +22,7 @@ from crlm.page import bundle, style
 from crlm.report.alerts import find_alerts
 from crlm.report.inputs import Inputs, read_inputs, read_meta
 from crlm.report.limits import LEVELS, MAX_BYTES, Limits
-from crlm.report.live import Stops, find_stops, live_record, page_data, sweep
+from crlm.report.live import Stops, find_stops, live_record, page_data, sweep, with_saved
 from crlm.report.reproduce import reproduce
 from crlm.report.sections import (
     against_truth,
@@ -109,7 +109,8 @@ class _Once:
         """The moving bandwidth, as far as there is room for it."""
         if not limits.pairs or self._stops is None:
             return None
-        return live_record(self._stops, self._model.sigma_max_, limits.pairs)
+        found = live_record(self._stops, self._model.sigma_max_, limits.pairs)
+        return None if found is None else with_saved(found, self._model)
 
 
 def _context(
@@ -137,6 +138,7 @@ def _context(
         "admissible": None if certificate is None else admissible_interval(certificate),
         "estimate": estimate,
         "sigma_max": model.sigma_max_,
+        "own_bandwidths": model._has_own_bandwidths,
         "stops": None if found is None else (found["sigmas"][0], found["sigmas"][-1]),
         "n_stops": 0 if found is None else len(found["sigmas"]),
         "lines": lines,
@@ -149,7 +151,7 @@ def _context(
         "reproduce": again,
         "left_out": left_out(model, inputs, limits, tiles, found is None),
         "limits": limits,
-        "data": {**data, "command": again["command_at"]},
+        "data": {**data, "command": again["command_at"], "saved_command": again["command"]},
         "style": _style(),
         "script": _script(),
     }

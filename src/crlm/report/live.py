@@ -98,6 +98,13 @@ def live_record(stops: Stops, home: float, max_pairs: int) -> dict[str, Any] | N
     }
 
 
+def with_saved(live: dict[str, Any], model: CRLM) -> dict[str, Any]:
+    """Put the saved clusters in the place of those with one bandwidth for all."""
+    saved = {"centers": model.center_indices_.tolist(), "sizes": model.cluster_sizes_.tolist()}
+    at = live["sigmas"].index(model.sigma_max_)
+    return {**live, "steps": [*live["steps"][:at], saved, *live["steps"][at + 1 :]]}
+
+
 class _Kept(NamedTuple):
     """Each pair once, at a centre: the centres, how many neighbours, who, from which stop on."""
 
@@ -151,6 +158,7 @@ def page_data(
     is_all = len(shown) == len(model.labels_)
     x, y = on_grid(xy[shown])
     scale = math.sqrt(4.0 / model.G_)
+    needs_labels = live is None or model._has_own_bandwidths
     return {
         "n": len(model.labels_),
         "sigma": model.sigma_max_,
@@ -160,7 +168,7 @@ def page_data(
         "edges": estimate.edges.tolist(),
         "counts": estimate.counts.tolist(),
         "G": model.G_,
-        "labels": encode(model.labels_.astype(np.int32)) if live is None else None,
+        "labels": encode(model.labels_.astype(np.int32)) if needs_labels else None,
         "centers": model.center_indices_.tolist(),
         "rows": None if _is_count(inputs.rows) else encode(inputs.rows[shown].astype(np.int32)),
         "shown": None if is_all else encode(shown.astype(np.int32)),

@@ -22,9 +22,9 @@
   let at = home;
   const graph = live ? graphOf(live) : null;
   const saved = {
-    labels: live
-      ? labelsOf(data.n, replay(graph, data.centers, home + 1))
-      : /** @type {Int32Array} */ (unpack(data.labels)),
+    labels: data.labels
+      ? /** @type {Int32Array} */ (unpack(data.labels))
+      : labelsOf(data.n, replay(graph, data.centers, home + 1)),
     centers: data.centers,
     slots: data.centers.map((/** @type {number} */ _, /** @type {number} */ j) => j),
   };
@@ -142,11 +142,15 @@
 
   function look(/** @type {number} */ index) {
     at = index;
-    const members = replay(graph, live.steps[index].centers, index + 1);
-    const labels = labelsOf(data.n, members);
-    const clusters = members.map((/** @type {Int32Array} */ found) => ({ rows: found }));
-    const slots = index === home ? saved.slots : follow(now.labels, now.slots, clusters);
-    now = { labels, slots, centers: live.steps[index].centers };
+    if (index === home) {
+      now = { ...saved };
+    } else {
+      const { centers } = live.steps[index];
+      const members = replay(graph, centers, index + 1);
+      const clusters = members.map((/** @type {Int32Array} */ found) => ({ rows: found }));
+      const slots = follow(now.labels, now.slots, clusters);
+      now = { labels: labelsOf(data.n, members), slots, centers };
+    }
     say();
     chips();
     paint();
@@ -232,7 +236,8 @@
       look(home);
     });
     $("copy-command").addEventListener("click", () => {
-      copy(data.command.replace("{sigma}", String(live.sigmas[at])), $("copy-command"));
+      const other = data.command.replace("{sigma}", String(live.sigmas[at]));
+      copy(at === home ? data.saved_command : other, $("copy-command"));
     });
     look(home);
   } else {

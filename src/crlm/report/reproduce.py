@@ -43,10 +43,11 @@ def reproduce(model: CRLM, inputs: Inputs, limits: Limits) -> dict[str, Any]:
     """Command, Python, settings, versions and labels."""
     given = {name: value for name, value in model.get_params().items() if name != "progress"}
     sigma = repr(float(model.sigma_max_))
+    own = model._has_own_bandwidths  # which no number gives
     return {
-        "command": command(model).replace(PLACE, sigma),
+        "command": command(model).replace(PLACE, "auto" if own else sigma),
         "command_at": command(model),
-        "python": python(model).replace(PLACE, sigma),
+        "python": python(model).replace(PLACE, repr("auto") if own else sigma),
         "python_at": python(model),
         "settings": [(name, repr(value)) for name, value in given.items()],
         "fitted": [

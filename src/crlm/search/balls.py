@@ -16,7 +16,7 @@ _ROWS = 4096
 _MARGIN = 1e3
 
 
-def first_ball(X: Floats, centers: Floats, sq_cutoff: float) -> NDArray[np.int64]:
+def first_ball(X: Floats, centers: Floats, sq_cutoffs: NDArray[np.float64]) -> NDArray[np.int64]:
     """Number of the first ball that contains each row, or ``BACKGROUND``.
 
     Parameters
@@ -24,24 +24,25 @@ def first_ball(X: Floats, centers: Floats, sq_cutoff: float) -> NDArray[np.int64
     X : ndarray of shape (n, d)
     centers : ndarray of shape (k, d)
         In order of precedence.
-    sq_cutoff : float
-        Squared radius, the same for all balls; the ball is open.
+    sq_cutoffs : ndarray of shape (k,)
+        Squared radii; the balls are open.
     """
     found = np.full(len(X), BACKGROUND, dtype=np.int64)
     if not len(centers) or not len(X):
         return found
     # Rows far outside the box of the centres are drawn in to its rim, still too far from all of
     # them, so that one frame serves both sides whatever the rows hold.
-    margin = _MARGIN * np.sqrt(sq_cutoff)
+    widest = float(sq_cutoffs.max())
+    margin = _MARGIN * np.sqrt(widest)
     low = centers.min(axis=0).astype(np.float64) - margin
     high = centers.max(axis=0).astype(np.float64) + margin
-    f = frame(np.concatenate([centers.astype(np.float64), low[None], high[None]]), sq_cutoff)
+    f = frame(np.concatenate([centers.astype(np.float64), low[None], high[None]]), widest)
     left = f.left(f.right(centers))
     for start in range(0, len(X), _ROWS):
         rows = X[start : start + _ROWS]
         drawn_in = np.clip(rows.astype(np.float64), low, high)
         i, j = np.nonzero(f.right(drawn_in) @ left.T < f.cutoff)
-        close = sq_distances_of_pairs(rows, i, centers, j) < sq_cutoff
+        close = sq_distances_of_pairs(rows, i, centers, j) < sq_cutoffs[j]
         i, j = i[close], j[close]
         # nonzero gives the balls of a row in ascending order: the first one wins.
         row, first = np.unique(i, return_index=True)

@@ -1,0 +1,149 @@
+"""Each cluster has the bandwidth that suits it."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+
+from crlm import CRLM, GMMUB, scores
+from crlm.extent import own_extents
+from crlm.greedy import Ball
+from crlm.loss import sq_cutoff
+from crlm.significance import Background
+
+D = 20
+
+
+def ones(n):
+    return np.ones(n, dtype=np.int64)
+
+
+def clusters_of(parts, n=800):
+    """Uniform background and, behind it, clusters: (centre, sigma, points) each."""
+    rng = np.random.default_rng(0)
+    rows = [rng.uniform(-70.0, 70.0, (n, D))]
+    rows += [center + sigma * rng.normal(size=(size, D)) for center, sigma, size in parts]
+    sizes = [size for _, _, size in parts]
+    return np.vstack(rows), np.repeat(np.arange(-1, len(parts)), [n, *sizes])
+
+
+def widened(X, y, sigma_max, min_size=2):
+    """Extents of balls around the row of each cluster that is nearest to its mean."""
+    balls = []
+    for j in range(y.max() + 1):
+        rows = np.flatnonzero(y == j)
+        sq = np.square(X[rows] - X[rows].mean(axis=0)).sum(axis=1)
+        balls.append(Ball(int(rows[sq.argmin()]), rows[:3], 3, -float(len(rows))))
+    learnt = Background.learn(X, ones(len(X)))
+    return list(own_extents(X, ones(len(X)), learnt, balls, sigma_max, 4.0, 0.01, min_size))
+
+
+def test_balls_reach_as_far_as_their_clusters_and_no_farther():
+    X, y = clusters_of([(np.full(D, 20.0), 1.0, 60), (np.full(D, -20.0), 3.0, 60)])
+    found = widened(X, y, sigma_max=1.5)
+    for j, extent in enumerate(found):
+        assert extent.number == j
+        assert np.array_equal(extent.ball.members, np.flatnonzero(y == j))
+    narrow, wide = found
+    assert wide.bandwidth > 1.5 * narrow.bandwidth
+    assert narrow.bandwidth <= 3.0  # an octave above 1.5 holds nothing more
+
+
+def test_a_bandwidth_that_changes_nothing_is_the_common_one():
+    X, y = clusters_of([(np.full(D, 20.0), 1.0, 60)])
+    (extent,) = widened(X, y, sigma_max=2.5)
+    assert extent.bandwidth == 2.5
+
+
+def test_a_tight_cluster_does_not_swallow_its_neighbour():
+    near, far = np.zeros(D), np.zeros(D)
+    far[0] = 30.0
+    X, y = clusters_of([(near, 0.01, 100), (far, 0.5, 200)])
+    found = widened(X, y, sigma_max=0.05)
+    assert [len(extent.ball.members) for extent in found] == [100, 200]
+
+
+def test_a_ball_that_is_left_with_too_few_is_none():
+    X, y = clusters_of([(np.full(D, 20.0), 1.0, 60), (np.full(D, -20.0), 1.0, 30)])
+    assert [extent.number for extent in widened(X, y, 2.5, min_size=40)] == [0]
+
+
+@pytest.fixture(scope="module")
+def digits():
+    """Sixty zeros among fifteen of each other digit: wider and narrower clusters."""
+    X, y = load_digits(return_X_y=True)
+    rng = np.random.default_rng(0)
+    rows = [rng.choice(np.flatnonzero(y == j), 15 + 45 * (j == 0), False) for j in range(10)]
+    rows = np.concatenate(rows)
+    return X[rows], np.where(y[rows] == 0, 0, -1)
+
+
+@pytest.fixture(scope="module")
+def model(digits):
+    return CRLM().fit(digits[0])
+
+
+def test_own_bandwidths_serve_real_clusters_better_than_one(digits, model):
+    X, truth = digits
+    assert (model.bandwidths_ != model.sigma_max_).any()
+    one = CRLM(model.sigma_max_).fit(X)
+    assert (one.bandwidths_ == one.sigma_max_).all()
+    F = [scores.f_measure(truth, fit.labels_) for fit in (model, one)]
+    assert F[0] > F[1] + 0.02
+    assert np.array_equal(model.center_indices_, one.center_indices_)
+    assert np.array_equal(model.p_values_, one.p_values_)
+
+
+def test_radii_are_those_of_the_bandwidths_and_predict_is_a_law(digits, model):
+    X, _ = digits
+    own = [sq_cutoff(bandwidth, 64, 4.0) for bandwidth in model.bandwidths_.tolist()]
+    assert np.array_equal(model.radii_, np.sqrt(own))
+    assert np.array_equal(model.predict(X), model.labels_)
+    assert model.certificate_.verify(X)
+
+
+def test_own_bandwidths_follow_rows_and_scale(digits, model):
+    X, _ = digits
+    order = np.random.default_rng(1).permutation(len(X))
+    assert np.array_equal(CRLM().fit_predict(X[order]), model.labels_[order])
+    scaled = CRLM(n_jobs=2, memory_limit="60MB").fit(X * 2.0**9)
+    assert np.array_equal(scaled.labels_, model.labels_)
+    assert np.array_equal(scaled.bandwidths_, model.bandwidths_ * 2.0**9)
+
+
+def test_own_bandwidths_are_saved(digits, model, tmp_path):
+    X, _ = digits
+    model.save(tmp_path / "own.crlm.npz")
+    loaded = CRLM.load(tmp_path / "own.crlm.npz")
+    assert np.array_equal(loaded.bandwidths_, model.bandwidths_)
+    assert np.array_equal(loaded.predict(X), model.labels_)
+
+
+@pytest.fixture(scope="module")
+def plane():
+    """Clusters in a plane, of which the common bandwidth is too wide for the small one."""
+    rng = np.random.default_rng(3)
+    parts = [(-40.0, 3.0, 120), (0.0, 3.0, 120), (40.0, 0.5, 14)]
+    rows = [rng.uniform(-80.0, 80.0, (1500, 2))]
+    rows += [[at, 0.0] + sigma * rng.normal(size=(size, 2)) for at, sigma, size in parts]
+    return np.vstack(rows), np.repeat(np.arange(-1, 3), [1500, 120, 120, 14])
+
+
+def test_in_a_plane_narrower_clusters_are_found_too(plane):
+    X, truth = plane
+    model = CRLM().fit(X)
+    assert model.n_clusters_ == 3
+    assert np.array_equal(model.bandwidths_[:2], np.full(2, model.sigma_max_))
+    assert model.bandwidths_[2] <= 0.71 * model.sigma_max_
+    assert CRLM(model.sigma_max_).fit(X).n_clusters_ == 2
+    assert scores.f_measure(truth, model.labels_) > 0.85
+    assert np.array_equal(model.predict(X), model.labels_)
+    assert CRLM(max_clusters=2).fit(X).n_clusters_ == 2
+    streamed = CRLM(memory_limit="40MB").fit(X)
+    assert np.array_equal(streamed.labels_, model.labels_)
+
+
+def test_clear_clusters_have_the_common_bandwidth():
+    model = GMMUB.draw(k=3, d=30, sigmas=[1, 2, 3], weights=0.03, D=60, sigma_max=6.5, rng=0)
+    found = CRLM().fit(model.sample(1500, rng=0)[0])
+    assert found.sigma_estimate_.evidence == "clear"
+    assert (found.bandwidths_ == found.sigma_max_).all()
