@@ -240,7 +240,7 @@ HOSTILE = {
     "deep JSON": (lambda: with_member(DOCUMENT, b"[" * 10**5), "its model.json is no JSON"),
     "a list": (lambda: text_only("[]"), "does not describe a model"),
     "another format": (lambda: with_document(format="x"), "does not describe a model"),
-    "newer": (lambda: with_document(version=2), "written by a newer crlm (format 2; this one"),
+    "newer": (lambda: with_document(version=3), "written by a newer crlm (format 3; this one"),
     "version": (lambda: with_document(version="1"), "its format version is '1'"),
     "zip bomb": (
         lambda: with_member("labels.npy", b"\0" * 10**8, zipfile.ZIP_DEFLATED),

@@ -132,8 +132,9 @@ class FitOptions:
     default="auto",
     show_default=True,
     help="Bandwidth, in the units of the data: a little over twice the spread per coordinate of "
-    "the widest cluster. auto takes the one at which significant clusters hold most rows, "
-    "histogram the paper's: a little over twice the largest peak of the shortest distances.",
+    "the widest cluster. auto takes the one at which significant clusters hold most rows, and "
+    "then gives single clusters one of their own if it is not clear; histogram takes the "
+    "paper's: a little over twice the largest peak of the shortest distances.",
 )
 @click.option(
     "-k", "--max-clusters", type=int, help="Stop after this many clusters.  [default: no limit]"

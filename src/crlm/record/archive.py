@@ -26,7 +26,7 @@ from crlm.errors import InputError
 from crlm.tables.arrays import HEADER_READERS, ZIP_ERRORS
 
 DOCUMENT = "model.json"
-FORMAT, VERSION = "crlm.model", 1
+FORMAT, VERSION = "crlm.model", 2  # the newest one that is read
 _MAX_MEMBERS = 64
 _KINDS = "iuf"  # whole numbers and floats; nothing else is ever needed
 
@@ -38,8 +38,8 @@ class DamagedError(ValueError):
 
 
 def write_archive(file: IO[bytes], document: dict[str, Any], arrays: Arrays) -> None:
-    """Write arrays and document; equal ones give equal bytes."""
-    head = {"format": FORMAT, "version": VERSION, **document}
+    """Write arrays and document, which has its version; equal ones give equal bytes."""
+    head = {"format": FORMAT, **document}
     signed = {**head, "digest": digest(head, arrays)}
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         archive.writestr(_member(DOCUMENT), json.dumps(signed, indent=1, allow_nan=False))

@@ -41,6 +41,8 @@ def parts(model: CRLM) -> tuple[dict[str, Any], Arrays]:
     center, radius = model._background
     names = getattr(model, "feature_names_in_", None)
     document = {
+        # A reader of format 1 would take all balls for equally large.
+        "version": 2 if model._has_own_bandwidths else 1,
         "n": len(model.labels_),
         "d": int(model.n_features_in_),
         "k": model.n_clusters_,
