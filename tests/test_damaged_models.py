@@ -5,6 +5,7 @@ import json
 import struct
 import tracemalloc
 import zipfile
+from copy import deepcopy
 from functools import cache
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from crlm.record.archive import DOCUMENT, read_archive, write_archive
 from damage import damaged
 
 V1 = Path(__file__).parent / "data" / "model-v1.crlm.npz"
+V2 = Path(__file__).parent / "data" / "model-v2.crlm.npz"
 N_DAMAGED, N_FORGED = 2000, 300
 MEGABYTE = 1_000_000
 
@@ -116,7 +118,7 @@ def change_document(document, rng):
     if rng.random() < 0.2 and isinstance(node, dict):
         del node[key]
     else:
-        node[key] = WILD[rng.integers(len(WILD))]
+        node[key] = deepcopy(WILD[rng.integers(len(WILD))])  # it may be changed next
 
 
 def change_arrays(arrays, rng):
@@ -147,13 +149,15 @@ def change_arrays(arrays, rng):
             arrays[f"x{rng.integers(9)}"] = array
 
 
-@pytest.mark.parametrize("kind", ["format 1", "landmarks"])
+@pytest.mark.parametrize("kind", ["format 1", "format 2", "landmarks"])
 def test_forged_files_are_refused_or_work(kind):
     rng = np.random.default_rng(1)
     points = np.random.default_rng(2).normal(size=(5, 3))
+    files = {"format 1": lambda: V1, "format 2": lambda: V2, "landmarks": model_with_landmarks}
+    points = points[:, :2] if kind == "format 2" else points
     refused = 0
     for i in range(N_FORGED):
-        document, arrays = read_archive(V1 if kind == "format 1" else model_with_landmarks())
+        document, arrays = read_archive(files[kind]())
         for _ in range(rng.integers(1, 3)):
             change = (change_document, change_arrays)[rng.integers(2)]
             change(document if change is change_document else arrays, rng)
@@ -168,7 +172,7 @@ def test_forged_files_are_refused_or_work(kind):
             assert repr(found), i
             assert model_lines(found, Path("m.crlm.npz")), i
             assert model_record(found, Path("m.crlm.npz")), i
-            if kind == "format 1":
+            if kind != "landmarks":
                 found.certificate_.to_dict()
             else:
                 assert found.update(points).shape == (5,), i
@@ -197,6 +201,11 @@ def with_member(name, content, compress=zipfile.ZIP_STORED):
 def with_document(**changes):
     document, arrays = read_archive(V1)
     return forged({**document, **changes}, arrays)
+
+
+def with_bandwidths(*values):
+    document, arrays = read_archive(V2)
+    return forged(document, {**arrays, "bandwidths": np.array(values)})
 
 
 def text_only(content):
@@ -241,6 +250,8 @@ HOSTILE = {
     "a list": (lambda: text_only("[]"), "does not describe a model"),
     "another format": (lambda: with_document(format="x"), "does not describe a model"),
     "newer": (lambda: with_document(version=3), "written by a newer crlm (format 3; this one"),
+    "no width": (lambda: with_bandwidths(1.0, 0.0), "its bandwidths are not positive"),
+    "three widths": (lambda: with_bandwidths(1.0, 1.0, 1.0), "bandwidths"),
     "version": (lambda: with_document(version="1"), "its format version is '1'"),
     "zip bomb": (
         lambda: with_member("labels.npy", b"\0" * 10**8, zipfile.ZIP_DEFLATED),
