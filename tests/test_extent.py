@@ -10,6 +10,8 @@ from crlm.greedy import Ball
 from crlm.loss import sq_cutoff
 from crlm.significance import Background
 
+pytestmark = pytest.mark.filterwarnings("ignore::crlm.errors.WeakEvidenceWarning")
+
 D = 20
 
 
@@ -118,6 +120,60 @@ def test_own_bandwidths_are_saved(digits, model, tmp_path):
     assert np.array_equal(loaded.predict(X), model.labels_)
 
 
+def digits_with(digit, seed):
+    """Forty of one digit, fifteen of each other."""
+    X, y = load_digits(return_X_y=True)
+    rng = np.random.default_rng(seed)
+    rows = [rng.choice(np.flatnonzero(y == j), 15 + 25 * (j == digit), False) for j in range(10)]
+    return X[np.concatenate(rows)]
+
+
+def test_a_cluster_that_is_large_enough_is_not_narrowed_away():
+    X = digits_with(2, 6)
+    free = CRLM().fit(X)
+    common = CRLM(free.sigma_max_).fit(X)
+    least = int(common.cluster_sizes_[0])
+    assert free.cluster_sizes_[0] < least  # its own ball is narrower
+    assert CRLM(min_cluster_size=least).fit(X).cluster_sizes_[0] >= least
+
+
+def test_a_limit_takes_the_first_clusters():
+    X, y = load_digits(return_X_y=True)
+    rng = np.random.default_rng(57)
+    sizes = rng.choice([5, 10, 20, 40, 70], 10)
+    rows = [rng.choice(np.flatnonzero(y == j), sizes[j], False) for j in range(10)]
+    X = X[np.concatenate(rows)]
+    all_of_them = CRLM().fit(X)
+    # A wide ball has taken the centre of another, which is none then.
+    assert all_of_them.n_clusters_ < CRLM(all_of_them.sigma_max_).fit(X).n_clusters_
+    for k in range(1, all_of_them.n_clusters_ + 1):
+        some = CRLM(max_clusters=k).fit(X)
+        assert np.array_equal(some.center_indices_, all_of_them.center_indices_[:k])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_weights_are_copies_and_rows_without_weight_are_absent(digits, seed):
+    X, _ = digits
+    w = np.random.default_rng(seed).integers(0, 3, len(X))
+    weighted = CRLM().fit(X, sample_weight=w)
+    repeated = CRLM().fit(np.repeat(X, w, axis=0))
+    assert np.array_equal(np.repeat(weighted.labels_, w), repeated.labels_)
+    assert np.array_equal(weighted.bandwidths_, repeated.bandwidths_)
+    assert np.array_equal(weighted.predict(X), weighted.labels_)
+    assert np.array_equal(repeated.predict(X), weighted.labels_)
+
+
+def test_new_rows_count_in_the_wider_balls(digits, model, tmp_path):
+    X, _ = digits
+    model.save(tmp_path / "own.crlm.npz")
+    loaded = CRLM.load(tmp_path / "own.crlm.npz")
+    sigmas = loaded.sigmas_.copy()
+    assert np.array_equal(loaded.update(X), model.labels_)
+    assert np.array_equal(loaded.cluster_sizes_, 2 * model.cluster_sizes_)
+    m = model.cluster_sizes_
+    np.testing.assert_allclose(loaded.sigmas_, sigmas * np.sqrt(2 * (m - 1) / (2 * m - 1)))
+
+
 @pytest.fixture(scope="module")
 def plane():
     """Clusters in a plane, of which the common bandwidth is too wide for the small one."""
@@ -138,8 +194,24 @@ def test_in_a_plane_narrower_clusters_are_found_too(plane):
     assert scores.f_measure(truth, model.labels_) > 0.85
     assert np.array_equal(model.predict(X), model.labels_)
     assert CRLM(max_clusters=2).fit(X).n_clusters_ == 2
+    done = []
+    CRLM(progress=lambda *step: done.append(step)).fit(X)
+    assert done == sorted(done)  # one search as far as anyone sees
     streamed = CRLM(memory_limit="40MB").fit(X)
     assert np.array_equal(streamed.labels_, model.labels_)
+
+
+def test_in_a_plane_weights_are_copies_too():
+    rng = np.random.default_rng(18)
+    rows = [rng.uniform(-80, 80, (800, 3))]
+    sizes, sigmas = [100, 100, 20, 15, 10, 20, 15], [4, 4, 1, 0.5, 0.3, 1, 0.5]
+    for size, sigma in zip(sizes, sigmas, strict=True):
+        rows.append(rng.uniform(-60, 60, 3) + sigma * rng.normal(size=(size, 3)))
+    X = np.vstack(rows)
+    w = rng.integers(0, 4, len(X))
+    weighted, repeated = CRLM().fit(X, sample_weight=w), CRLM().fit(np.repeat(X, w, axis=0))
+    assert (weighted.bandwidths_ < weighted.sigma_max_).any()
+    assert np.array_equal(np.repeat(weighted.labels_, w), repeated.labels_)
 
 
 def test_clear_clusters_have_the_common_bandwidth():

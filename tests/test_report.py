@@ -13,6 +13,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from PIL import Image
+from sklearn.datasets import load_digits
 
 from crlm import CRLM, GMMUB, record, scores, theory
 from crlm.cli import main
@@ -344,6 +345,30 @@ def test_means_within_a_radius_of_each_other_are_an_alert(toy):
 
 
 # ---- refusals -----------------------------------------------------------------------------
+
+
+def test_saved_clusters_with_bandwidths_of_their_own_are_at_the_saved_stop():
+    X, y = load_digits(return_X_y=True)
+    rows = np.concatenate([np.flatnonzero(y == j)[: 15 + 45 * (j == 0)] for j in range(10)])
+    X = X[rows]
+    model = CRLM().fit(X)
+    assert model._has_own_bandwidths
+    sizes = model.cluster_sizes_.tolist()
+    model.update(X)  # rows that the report is not about
+    data = data_of(render(model, X))
+    at = data["live"]["sigmas"].index(model.sigma_max_)
+    assert data["live"]["steps"][at]["sizes"] == sizes
+    assert "--sigma-max auto" in data["saved_command"]
+    labels = np.frombuffer(base64.b64decode(data["labels"]["data"]), dtype=np.int32)
+    assert labels.tolist() == model.labels_.tolist()
+
+
+def test_clusters_far_tighter_than_the_slider_reaches_have_their_stop():
+    rng = np.random.default_rng(0)
+    groups = [at + 1e-5 * rng.normal(size=(50, 20)) for at in (5.0, -20.0)]
+    X = np.vstack([rng.uniform(-70, 70, (500, 20)), *groups])
+    for model in (CRLM().fit(X), CRLM(1e-3).fit(X)):
+        assert model.sigma_max_ in data_of(render(model, X))["live"]["sigmas"]
 
 
 def test_other_rows_are_refused(toy):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from copy import copy
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -124,7 +125,8 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
     ball_centers_ : ndarray of shape (n_clusters_, n_features)
         Those rows; `predict` measures from them.
     losses_ : ndarray of shape (n_clusters_,)
-        Loss of each cluster when it was chosen; never decreasing.
+        Loss of each cluster when it was chosen; never decreasing among those that were found
+        with the same bandwidth.
     p_values_ : ndarray of shape (n_clusters_,)
         Chance of a ball like this anywhere in a background alone; NaN with ``alpha=None``.
     n_duplicates_ : int or None
@@ -275,10 +277,11 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
         sigma_max, estimate = task.bandwidth(given)
         near = checked._neighbourhood(task, sigma_max)
         first_losses = near.L.copy()
-        clusters = task.clusters(near, sigma_max)
         if given == "auto" and estimate is not None:
-            search = partial(checked._closer, near, task)
-            clusters = task.with_own_bandwidths(clusters, sigma_max, estimate.evidence, search)
+            search = partial(checked._closer, near, replace(task, progress=None))
+            clusters = task.own_clusters(near, sigma_max, estimate.evidence, search)
+        else:
+            clusters = task.clusters(near, sigma_max)
         estimate = task.confirmed(estimate, len(clusters))
         warn_if_weak(estimate, given)
 

@@ -68,15 +68,18 @@ def own_extents(
         sq_dist = _sq_distances_from(X, i)
         # Balls are open: a row at the very radius is in the next one.
         first = np.searchsorted(cutoffs, sq_dist, side="right")
-        counts = np.bincount(first[free & references.distinct], minlength=len(cutoffs) + 1)
-        m = np.maximum(np.cumsum(counts[:-1]) - 1, 0)
+        points = np.bincount(first[free & references.distinct], minlength=len(cutoffs) + 1)
+        m = np.maximum(np.cumsum(points[:-1]) - 1, 0)
         surprise = log_n - background.log_p(references.around_of(X, i), m, log_R)
         if surprise.max() < needed:
             continue
         at = _widest(surprise, needed)
-        members = np.flatnonzero(free & (first <= at))
-        if not (free & (first > min(at, _COMMON)) & (first <= max(at, _COMMON))).any():
+        counts = free & (weights > 0)
+        if not (counts & (first > min(at, _COMMON)) & (first <= max(at, _COMMON))).any():
             at = _COMMON  # nothing lies between the two
+        if at < _COMMON and weights[free & (first <= at)].sum() < min_size:
+            at = _COMMON  # as large as it was found
+        members = np.flatnonzero(free & (first <= at))
         size = weights[members].sum().item()
         if size < min_size:
             continue

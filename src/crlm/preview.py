@@ -82,8 +82,8 @@ def stops(pairs: Pairs, task: Task, high: float, *marks: float) -> F64:
     least = float(pairs.sq_dist.min(initial=math.inf))
     first = math.sqrt(least / (d * task.G)) if math.isfinite(least) else 0.0
     low = max(high / _NARROWEST, min(0.8 * first, high / 4.0))
-    inside = [mark for mark in marks if low < mark <= high]
-    grid = np.geomspace(low, high, N_STOPS)
+    inside = [mark for mark in marks if 0.0 < mark <= high]
+    grid = np.geomspace(min([low, *inside]), high, N_STOPS)
     grid[-1] = high  # not a bit beyond what is stored
     return np.unique(np.concatenate([grid, inside]))[-_MAX_STOPS:]
 

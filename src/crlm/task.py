@@ -91,32 +91,41 @@ class Task:
         mean_and_sigma = mean_shift_step(self.X, ball, bandwidth, self.weights)
         return Judged(Cluster(ball, *mean_and_sigma), p_value, bandwidth)
 
-    def with_own_bandwidths(
+    def own_clusters(
         self,
-        found: list[Judged],
+        near: Neighbourhood,
         sigma_max: float,
         evidence: Evidence,
         search: Callable[[float], Neighbourhood],
     ) -> list[Judged]:
         """Clusters with a bandwidth each, where one for all does not suit them.
 
-        `search` gives the losses and balls of all rows at a bandwidth. With clear evidence clusters
-        stay the same for many bandwidths, and so they do here.
+        `search` gives the losses and balls of all rows at a smaller bandwidth. With clear evidence
+        clusters stay the same for many bandwidths, and so they do here.
         """
-        if self.alpha is None or not found:
-            return found
+        if self.alpha is None:
+            return self.clusters(near, sigma_max)
         if self.background.references.is_flat:
-            return self._with_closer(found, sigma_max, search)
+            return self._with_closer(self.clusters(near, sigma_max), sigma_max, search)
         if evidence == "clear":
-            return found
+            return self.clusters(near, sigma_max)
+        return self._widened(near, sigma_max, self.alpha)
+
+    def _widened(self, near: Neighbourhood, sigma_max: float, alpha: float) -> list[Judged]:
+        """Clusters as far as each of them reaches."""
         from crlm.extent import own_extents  # not for a given bandwidth
 
-        balls = [one.cluster.ball for one in found]
+        # A wide ball may take the centres of others, so that more than k are looked at.
+        all_of_them = replace(self, k=None, learnt=self.background)
+        found = all_of_them.balls(near, sigma_max, self.weights)
         wide = own_extents(
-            *(self.X, self.weights, self.background, balls, sigma_max, self.G),
-            *(self.alpha, self.min_size),
+            *(self.X, self.weights, self.background, [ball for ball, _ in found]),
+            *(sigma_max, self.G, alpha, self.min_size),
         )
-        return [self._judged(own.ball, found[own.number].p_value, own.bandwidth) for own in wide]
+        return [
+            self._judged(own.ball, found[own.number][1], own.bandwidth)
+            for own in islice(wide, self.k)
+        ]
 
     def _with_closer(
         self, found: list[Judged], sigma_max: float, search: Callable[[float], Neighbourhood]
@@ -128,7 +137,7 @@ class Task:
         """
         found = list(found)
         for bandwidth in (sigma_max * _CLOSER).tolist():
-            if self.k is not None and len(found) >= self.k:
+            if not found or (self.k is not None and len(found) >= self.k):
                 break
             near = search(bandwidth)
             near.remove(np.concatenate([one.cluster.ball.members for one in found]))
@@ -149,7 +158,10 @@ class Task:
         judge = candidates = may = None
         if self.alpha is not None:
             judge = Judge(self.X, self.background, self.radius(sigma_max), self.alpha, n_distinct)
-            candidates = np.flatnonzero(near.alone > near.L)
+            promising = near.alone > near.L
+            if n_distinct is None:
+                promising &= self.background.references.distinct  # a copy has the same ball
+            candidates = np.flatnonzero(promising)
             may = judge.may_be_centers(near)
 
         def accept(ball: Ball) -> bool:

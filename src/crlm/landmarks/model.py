@@ -173,7 +173,7 @@ class LandmarkFits:
 
     def _update(self, X: Any) -> NDArray[np.int64]:
         """Count new rows in, and return their labels."""
-        unit, centers = unit_of(self.radius_), self.ball_centers_
+        unit, centers = unit_of(self._widest), self.ball_centers_
         total = self._tally if hasattr(self, "_tally") else self._tally_of_fit(unit)
         labels = [np.zeros(0, dtype=np.int64)]
         for points in self._blocks(X):
@@ -181,6 +181,11 @@ class LandmarkFits:
             total = merge_tallies([total, tally(points, labels[-1], centers, unit, None)])
         self._take(total, moments(total, centers, unit, self.sigma_max_))
         return np.concatenate(labels)
+
+    @property
+    def _widest(self) -> float:
+        """Radius of the widest ball."""
+        return float(np.sqrt(self._sq_cutoffs()).max(initial=self.radius_))
 
     def _tally_of_fit(self, unit: int) -> Tally:
         """Sums that an exact fit would have kept."""

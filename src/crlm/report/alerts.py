@@ -134,7 +134,9 @@ def _elongated(model: CRLM, points: Floats) -> list[Alert]:
 def _close(model: CRLM) -> list[Alert]:
     if model.n_clusters_ < 2:
         return []
-    near = distance.squareform(distance.pdist(model.cluster_centers_[:1000])) < model.radius_
+    radii = model.radii_[:1000]
+    apart = distance.squareform(distance.pdist(model.cluster_centers_[:1000]))
+    near = apart < np.maximum.outer(radii, radii)
     pairs = np.argwhere(np.triu(near, 1))
     if not len(pairs):
         return []

@@ -100,7 +100,12 @@ def live_record(stops: Stops, home: float, max_pairs: int) -> dict[str, Any] | N
 
 def with_saved(live: dict[str, Any], model: CRLM) -> dict[str, Any]:
     """Put the saved clusters in the place of those with one bandwidth for all."""
-    saved = {"centers": model.center_indices_.tolist(), "sizes": model.cluster_sizes_.tolist()}
+    if not model._has_own_bandwidths:
+        return live
+    rows = np.flatnonzero(model.labels_ >= 0)
+    weights = None if model._sample_weight is None else model._sample_weight[rows]
+    sizes = np.bincount(model.labels_[rows], weights, minlength=model.n_clusters_)
+    saved = {"centers": model.center_indices_.tolist(), "sizes": sizes.tolist()}
     at = live["sigmas"].index(model.sigma_max_)
     return {**live, "steps": [*live["steps"][:at], saved, *live["steps"][at + 1 :]]}
 
