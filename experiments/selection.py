@@ -35,7 +35,17 @@ from crlm.errors import ParameterError, WeakEvidenceWarning
 from crlm.scores import f_measure
 
 FAMILIES = ("model", "low", "departures", "nulls", "columns", "real")
-DEPARTURES = ("elliptical", "t5", "box", "gaussian", "power", "sizes", "copies", "half")
+DEPARTURES = (
+    "elliptical",
+    "t5",
+    "box",
+    "gaussian",
+    "power",
+    "sizes",
+    "copies",
+    "half",
+    "widths",
+)
 NULLS = ("ball", "box", "gaussian", "t5", "power", "sphere")
 NULL_D = (2, 5, 20, 100, 500)
 # Independent columns that are skewed, heavy-tailed or of few values: background alone too.
@@ -168,8 +178,8 @@ def departure(kind, seed):
     rng = np.random.default_rng(seed)
     d = int(rng.choice([5, 10, 30, 100]))
     n = int(rng.choice([500, 1000, 2000]))
-    k = int(rng.integers(2 if kind == "sizes" else 1, 6))
-    D = rng.uniform(30, 80)
+    k = int(rng.integers(2 if kind in ("sizes", "widths") else 1, 6))
+    D = rng.uniform(30, 80) * (2 if kind == "widths" else 1)
     clustered = 0.5 if kind == "half" else rng.uniform(0.05, 0.3)
     share = np.geomspace(1, 10, k) if kind == "sizes" else np.ones(k)
     counts = np.maximum((share / share.sum() * clustered * n).astype(int), 8)
@@ -182,11 +192,12 @@ def departure(kind, seed):
         B = D * rng.uniform(-math.sqrt(3), math.sqrt(3), size=(n_rest, d))
     else:
         B = D * math.sqrt(d) * ball(rng, n_rest, d)
-    means = apart(rng, B, k, 12 * math.sqrt(d))
+    means = apart(rng, B, k, (40 if kind == "widths" else 12) * math.sqrt(d))
     parts = [B]
     for mean, count in zip(means, counts, strict=True):
         axes = rng.permutation(np.geomspace(0.5, 2.0, d)) if kind == "elliptical" else 1.0
-        Z = rng.normal(size=(count, d)) * axes * rng.uniform(1.0, 2.0)
+        Z = rng.normal(size=(count, d)) * axes
+        Z *= log_uniform(rng, 1.0, 8.0) if kind == "widths" else rng.uniform(1.0, 2.0)
         if kind == "t5":
             Z /= np.sqrt(rng.chisquare(5, size=(count, 1)) / 5)
         parts.append(mean + Z)
