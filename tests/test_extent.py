@@ -103,8 +103,11 @@ def test_radii_are_those_of_the_bandwidths_and_predict_is_a_law(digits, model):
     assert model.certificate_.verify(X)
 
 
-def test_own_bandwidths_follow_rows_and_scale(digits, model):
+def test_own_bandwidths_follow_rows_scale_shifts_and_copies_of_columns(digits, model):
     X, _ = digits
+    assert np.array_equal(CRLM().fit_predict(X + 64.0), model.labels_)  # whole numbers: exact
+    twice = np.hstack([X, X]) / np.sqrt(2.0)
+    assert np.array_equal(CRLM().fit_predict(twice), model.labels_)
     order = np.random.default_rng(1).permutation(len(X))
     assert np.array_equal(CRLM().fit_predict(X[order]), model.labels_[order])
     scaled = CRLM(n_jobs=2, memory_limit="60MB").fit(X * 2.0**9)
