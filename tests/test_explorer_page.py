@@ -6,6 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_digits
 
 from browsing import CHROMIUM, Visit, launch, needs_chromium, violations
 from crlm import CRLM
@@ -356,3 +357,17 @@ def test_a_notebook_shows_it_without_a_server(browser, points):
         assert "0 clusters" in inner.text_content("#status")
         assert log.requests == ["about:srcdoc"] or log.requests == []
         assert log.errors == []
+
+
+def test_a_model_with_bandwidths_of_its_own_is_told_from_what_is_seen(browser, tmp_path):
+    X, y = load_digits(return_X_y=True)
+    X = X[np.concatenate([np.flatnonzero(y == j)[: 15 + 45 * (j == 0)] for j in range(10)])]
+    for model in (CRLM().fit(X), CRLM(1.8).fit(X)):
+        with (
+            running(tmp_path, X, model=model) as explorer,
+            Visit(browser, explorer.url) as (page, _),
+        ):
+            ready(page)
+            words = page.inner_text("#notice") if page.is_visible("#notice") else ""
+            assert ("has one of its own" in words) == model._has_own_bandwidths
+    assert not model._has_own_bandwidths

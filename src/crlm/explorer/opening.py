@@ -34,12 +34,14 @@ def explore_rows(
     """Explore some rows with the settings of a model, fitted or not.
 
     A fitted model starts at the bandwidth it used, so that its own labels are seen first; unless it
-    gave each cluster a bandwidth of its own, for here all have the same.
+    gave each cluster a bandwidth of its own, for here all have the same, and the page says so.
     """
     fitted = getattr(model, "sigma_max_", None)
     task = copy(model)._task(X, sample_weight, reset=True)
     given = model.sigma_max if fitted is None else float(fitted)
-    return Session(subject, Engine(task, given, max_pairs), folder, read_only=read_only)
+    own = fitted is not None and model._has_own_bandwidths
+    engine = Engine(task, given, max_pairs)
+    return Session(subject, engine, folder, read_only=read_only, own_bandwidths=own)
 
 
 def explore_model(

@@ -35,13 +35,21 @@ class Session:
         Where exports and notes go.
     read_only : bool
         Whether to write nothing at all.
+    own_bandwidths : bool
+        Whether the model it comes from has one for each cluster, which the page has not.
     """
 
     def __init__(
-        self, subject: Subject, engine: Engine, folder: Path, *, read_only: bool = False
+        self,
+        subject: Subject,
+        engine: Engine,
+        folder: Path,
+        *,
+        read_only: bool = False,
+        own_bandwidths: bool = False,
     ) -> None:
         self.subject, self.engine, self.folder = subject, engine, folder
-        self.read_only = read_only
+        self.read_only, self.own_bandwidths = read_only, own_bandwidths
         self.notes_path = folder / f"{Path(subject.name).name}.notes.json"
         self.notes: Notes = read(self.notes_path, subject.n)
         self.phase: dict[str, Any] = {"phase": "loading", "done": 0, "total": 0}
@@ -242,6 +250,7 @@ class Session:
             "folder": self.folder.name or str(self.folder),
             "version": __version__,
             "maxDrawn": MAX_DRAWN,
+            "ownBandwidths": self.own_bandwidths,
         }
 
     @property

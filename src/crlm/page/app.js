@@ -217,7 +217,7 @@ export class App {
     const { sigma } = this.settings;
     this.plot.set(nearest(this.meta.stops, sigma), `${number(sigma)}, ${count(clusters.length, "cluster")}`, sigma);
     at("table-hint").textContent = `refit ${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`;
-    const said = doubt(this.result, this.meta.n);
+    const said = doubt(this.result, this.meta);
     at("notice").hidden = !said;
     at("notice").textContent = said;
   }

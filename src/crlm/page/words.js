@@ -6,15 +6,18 @@ import { number } from "./dom.js";
  * What is doubtful about a result, in a sentence; nothing if nothing is.
  *
  * @param {import("./compute.js").Result} result
- * @param {number} n  rows
+ * @param {{ n: number, ownBandwidths?: boolean }} meta
  */
-export function doubt({ clusters, settings }, n) {
+export function doubt({ clusters, settings }, { n, ownBandwidths }) {
   if (!clusters.length) {
     const test = settings.alpha === null ? "" : ", or leave out the test";
     return `No cluster at σ ${number(settings.sigma)}. Drag σ${test}.`;
   }
   if (clusters.some((cluster) => cluster.rows.length > 0.5 * n)) {
     return "One cluster holds most of the rows: σ is probably too large, and background was absorbed.";
+  }
+  if (ownBandwidths) {
+    return "All clusters have the same σ here. In the saved model each has one of its own, so that some rows differ.";
   }
   return "";
 }
