@@ -5,6 +5,7 @@ import pytest
 from sklearn.datasets import load_digits
 
 from crlm import CRLM, GMMUB, scores
+from crlm.assign import assign
 from crlm.extent import own_extents
 from crlm.greedy import Ball
 from crlm.loss import sq_cutoff
@@ -115,6 +116,14 @@ def test_own_bandwidths_follow_rows_scale_shifts_and_copies_of_columns(digits, m
     assert np.array_equal(scaled.bandwidths_, model.bandwidths_ * 2.0**9)
 
 
+def test_background_is_as_far_from_the_ball_where_that_is_least(digits, model):
+    X, _ = digits
+    far = np.linalg.norm(X[:, None] - model.ball_centers_, axis=2) / model.radii_
+    given = assign(model, X)
+    outside = given.label < 0
+    np.testing.assert_allclose(given.distance[outside], far[outside].min(axis=1))
+
+
 def test_own_bandwidths_are_saved(digits, model, tmp_path):
     X, _ = digits
     model.save(tmp_path / "own.crlm.npz")
@@ -138,6 +147,14 @@ def test_a_cluster_that_is_large_enough_is_not_narrowed_away():
     least = int(common.cluster_sizes_[0])
     assert free.cluster_sizes_[0] < least  # its own ball is narrower
     assert CRLM(min_cluster_size=least).fit(X).cluster_sizes_[0] >= least
+
+
+def test_the_least_size_is_that_of_the_ball_which_is_the_cluster(digits, model):
+    X, _ = digits
+    size = int(model.cluster_sizes_[0])
+    assert size > CRLM(model.sigma_max_).fit(X).cluster_sizes_[0]
+    assert CRLM(min_cluster_size=size).fit(X).cluster_sizes_.tolist() == [size]
+    assert CRLM(min_cluster_size=size + 1).fit(X).n_clusters_ == 0
 
 
 def test_a_limit_takes_the_first_clusters():

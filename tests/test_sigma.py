@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from crlm import CRLM, GMMUB, estimate_sigma, scores
+from crlm.errors import InputError
 
 pytestmark = pytest.mark.filterwarnings("ignore::crlm.errors.WeakEvidenceWarning")
 
@@ -132,6 +133,11 @@ def test_background_alone_is_weak_evidence_and_has_a_guess():
     assert estimate.evidence == "weak"
     assert 0 < estimate.suggested < 1
     assert estimate.peaks == []
+
+
+def test_no_rows_are_no_ground_for_a_bandwidth():
+    with pytest.raises(InputError, match="X has no rows. Pass at least a few"):
+        estimate_sigma(np.empty((0, 5)))
 
 
 def test_dataframe_is_accepted():

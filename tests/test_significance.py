@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from crlm import CRLM, GMMUB, scores
+from crlm import CRLM, GMMUB, estimate_sigma, scores
 from crlm.errors import WeakEvidenceWarning
 from crlm.growth import SHELLS, Growth, _tail, levels
 from crlm.references import MAX_REFERENCES, Around, References, first_of_equals
@@ -194,6 +194,15 @@ def test_evidence_is_weak_where_all_rows_do_not_show_what_a_sample_does():
     assert model.sigma_estimate_.evidence == "weak"
     assert model.sigma_estimate_.n_clusters.any()
     assert model.n_clusters_ == 0
+
+
+def test_evidence_is_not_weak_where_all_rows_show_what_a_sample_does_not():
+    rng = np.random.default_rng(11)
+    X = np.vstack([rng.uniform(0.0, 100.0, (4000, 3)), 50.0 + rng.normal(size=(10, 3))])
+    assert estimate_sigma(X).evidence == "weak"
+    model = CRLM().fit(X)  # without a warning
+    assert model.n_clusters_ == 1
+    assert model.sigma_estimate_.evidence == "moderate"
 
 
 def test_tails_of_tight_clusters_are_left_out_of_the_background():

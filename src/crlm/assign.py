@@ -27,8 +27,8 @@ class Assigned(NamedTuple):
     label : ndarray of int64
         Number of the cluster, -1 for background.
     distance : ndarray of float64
-        Distance from the middle of its ball over its radius, below 1; for background from the
-        nearest middle, from 1 on. NaN without any cluster.
+        Distance from the middle of its ball over its radius, below 1; for background that of the
+        ball where it is least, from 1 on. NaN without any cluster.
     p_value : ndarray of float64
         That of the cluster; NaN for background.
     posterior : ndarray of float64
@@ -55,7 +55,7 @@ def _assign_block(model: CRLM, X: NDArray[Any]) -> Assigned:
     label = model.predict(X)
     points = check_points(X, model._metric)
     inside = label != BACKGROUND
-    at = np.where(inside, label, nearest(points, model.ball_centers_))
+    at = np.where(inside, label, nearest(points, model.ball_centers_, model.radii_))
     p_value = np.full(len(X), np.nan)
     p_value[inside] = model.p_values_[label[inside]]
     # The last column is the background's, which is what -1 takes.
@@ -63,13 +63,14 @@ def _assign_block(model: CRLM, X: NDArray[Any]) -> Assigned:
     return Assigned(label, _distances(points, model, at), p_value, posterior)
 
 
-def nearest(points: Floats, centers: Floats) -> NDArray[np.int64]:
-    """Number of the nearest of some centres; 0 when there is none."""
+def nearest(points: Floats, centers: Floats, radii: F64) -> NDArray[np.int64]:
+    """Number of the nearest of some centres, each measured by its radius; 0 when there is none."""
     if not len(centers):
         return np.zeros(len(points), dtype=np.int64)
     middle = centers.mean(axis=0, dtype=np.float64)
-    c = centers - middle
-    return np.asarray((np.square(c).sum(axis=1) - 2.0 * ((points - middle) @ c.T)).argmin(axis=1))
+    p, c = points - middle, centers - middle
+    sq = np.square(p).sum(axis=1)[:, None] + np.square(c).sum(axis=1) - 2.0 * (p @ c.T)
+    return np.asarray((sq / np.square(radii)).argmin(axis=1))
 
 
 def _distances(points: Floats, model: CRLM, at: NDArray[np.int64]) -> F64:

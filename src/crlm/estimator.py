@@ -57,13 +57,14 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
     sigma_max : float, "auto" or "histogram", default="auto"
         Bandwidth, in the units of `X`: a little over twice the standard deviation per
         coordinate of the widest cluster (assumption A3). "auto" takes the one at which
-        significant clusters hold most points (:func:`crlm.estimate_sigma`), and then gives single
-        clusters one of their own (`bandwidths_`): the largest at which the ball, around the same
-        centre, has at least half of the surprise (minus the log of its chance) of the most
-        surprising one. In up to three dimensions, where such edges are blurred, it looks for
-        narrower clusters among the rest instead. When nothing is significant at any bandwidth it
-        warns and goes on with a guess. A number is taken as it is, for all clusters. "histogram"
-        is the paper's own rule, a little over twice the largest peak of the shortest distances.
+        significant clusters hold most points (:func:`crlm.estimate_sigma`). Unless the evidence is
+        clear, it then gives single clusters one of their own, wider or narrower (`bandwidths_`):
+        the largest at which the ball, around the same centre, has at least half of the surprise
+        (minus the log of its chance) of the most surprising one. In up to three dimensions, where
+        such edges are blurred, it looks for narrower clusters among the rest instead. When nothing
+        is significant at any bandwidth it warns and goes on with a guess. A number is taken as it
+        is, for all clusters. "histogram" is the paper's own rule, a little over twice the largest
+        peak of the shortest distances.
     max_clusters : int or None, default=None
         The k of Algorithm 2, an upper limit. None takes as many as there are.
     min_cluster_size : int, default=2
@@ -125,10 +126,11 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
     ball_centers_ : ndarray of shape (n_clusters_, n_features)
         Those rows; `predict` measures from them.
     losses_ : ndarray of shape (n_clusters_,)
-        Loss of each cluster when it was chosen; never decreasing among those that were found
-        with the same bandwidth.
+        Loss of each cluster when it was found, before it was widened; never decreasing among
+        those that were found with the same bandwidth.
     p_values_ : ndarray of shape (n_clusters_,)
-        Chance of a ball like this anywhere in a background alone; NaN with ``alpha=None``.
+        Chance of a ball like that which it was found as, before it was widened, anywhere in a
+        background alone; NaN with ``alpha=None``.
     n_duplicates_ : int or None
         Rows that are exact copies of an earlier row; None, not counted, with landmarks.
     weights_ : ndarray of shape (n_clusters_,)
@@ -136,12 +138,12 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
     background_weight_ : float
         Share of the points in no cluster.
     sigma_max_ : float
-        The bandwidth used.
+        The bandwidth that the clusters were found with.
     radius_ : float
-        Radius of the balls, ``sigma_max_ * sqrt(n_features * G_)``.
+        Radius of its balls, ``sigma_max_ * sqrt(n_features * G_)``.
     bandwidths_, radii_ : ndarray of shape (n_clusters_,)
-        The same for each cluster. They differ from `sigma_max_` only with "auto" and without
-        landmarks, and only where that changes the members.
+        Those of the balls that are the clusters. They differ from the common ones only with
+        "auto", with a test (`alpha`) and without landmarks, and only where that changes members.
     G_ : float
         The depth used.
     sigma_estimate_ : SigmaEstimate or None
@@ -280,9 +282,9 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
         if given == "auto" and estimate is not None:
             search = partial(checked._closer, near, replace(task, progress=None))
             clusters = task.own_clusters(near, sigma_max, estimate.evidence, search)
+            estimate = task.confirmed(estimate, len(clusters))
         else:
             clusters = task.clusters(near, sigma_max)
-        estimate = task.confirmed(estimate, len(clusters))
         warn_if_weak(estimate, given)
 
         self.__dict__.clear()  # names of columns, for one, may be gone

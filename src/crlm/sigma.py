@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from crlm.checks import check_alpha, check_points, check_table
+from crlm.errors import InputError
 from crlm.growth import CONTRAST, LARGEST, Growth
 from crlm.search import Floats
 from crlm.significance import Background
@@ -116,6 +117,8 @@ def estimate_sigma(X: ArrayLike, alpha: float = ALPHA) -> SigmaEstimate:
     ([1, 3, 5], 'clear')
     """
     points = check_points(check_table(X))
+    if not len(points):
+        raise InputError("X has no rows. Pass at least a few, to see how far they are apart.")
     level = check_alpha(alpha) or ALPHA
     background = Background.learn(points, np.ones(len(points), dtype=np.int64), level)
     return suggest_sigma_max(points, background, level)

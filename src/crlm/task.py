@@ -71,10 +71,16 @@ class Task:
             return float(given), None
         return estimate.suggested * math.sqrt(G_PAPER / self.G), estimate  # one radius for any G
 
-    def confirmed(self, estimate: SigmaEstimate | None, n_clusters: int) -> SigmaEstimate | None:
-        """Return the estimate, with weak evidence if all rows do not show what a sample does."""
+    def confirmed(self, estimate: SigmaEstimate, n_clusters: int) -> SigmaEstimate:
+        """Return what a sample says of the bandwidth, as far as all rows bear it out.
+
+        They may show clusters that are too small for the sample, or not those that it shows.
+        """
+        if n_clusters:
+            seen = self.alpha is not None and estimate.evidence == "weak"
+            return estimate._replace(evidence="moderate") if seen else estimate
         wanted = self.min_size <= MIN_SIZE  # or else they were only too small for the caller
-        if estimate is None or n_clusters or not estimate.n_clusters.any() or not wanted:
+        if not estimate.n_clusters.any() or not wanted:
             return estimate
         return estimate._replace(evidence="weak")
 
@@ -115,8 +121,10 @@ class Task:
         """Clusters as far as each of them reaches."""
         from crlm.extent import own_extents  # not for a given bandwidth
 
-        # A wide ball may take the centres of others, so that more than k are looked at.
-        all_of_them = replace(self, k=None, learnt=self.background)
+        # A wide ball may take the centres of others, so that more than k are looked at; and it may
+        # be large enough when it is wide.
+        least = min(self.min_size, MIN_SIZE)
+        all_of_them = replace(self, k=None, min_size=least, learnt=self.background)
         found = all_of_them.balls(near, sigma_max, self.weights)
         wide = own_extents(
             *(self.X, self.weights, self.background, [ball for ball, _ in found]),

@@ -58,8 +58,9 @@ def sigma(
     """Look at the distances between the rows of DATA and suggest sigma_max.
 
     Divided by sqrt(2 d), distances inside a cluster pile up at its spread. The suggestion is what
-    crlm fit takes by itself; it is the bandwidth at which significant clusters hold most rows.
-    Nothing is written.
+    crlm fit takes by itself; it is the bandwidth at which significant clusters hold most rows. If
+    the evidence is not clear, the fit then gives single clusters one of their own. Nothing is
+    written.
     """
     rows = read_rows(data, **how)
     estimate = suggest(rows, alpha, how["metric"])
@@ -198,9 +199,9 @@ def gap(estimate: SigmaEstimate) -> str:
 
 
 def next_line(estimate: SigmaEstimate, argv: list[str]) -> list[str]:
-    """Fit of the same rows: as suggested, or when that is a guess, without the test."""
+    """Fit of the same rows: it takes the suggestion by itself; where that is a guess, no test."""
     words = [word for word in argv if word not in ("--json", "--strict")]
     words[words.index("sigma")] = "fit"
     if estimate.evidence == "weak":
         return [*without_option(words, "--alpha"), "--alpha", "none"]
-    return [*words, "--sigma-max", f"{estimate.suggested:.4g}"]
+    return words
