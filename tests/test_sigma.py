@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.datasets import load_digits
 
 from crlm import CRLM, GMMUB, estimate_sigma, scores
 from crlm.errors import InputError
@@ -143,3 +144,13 @@ def test_no_rows_are_no_ground_for_a_bandwidth():
 def test_dataframe_is_accepted():
     X, _ = gmmub(0, n=500)
     assert estimate_sigma(pd.DataFrame(X)).suggested == estimate_sigma(X).suggested
+
+
+@pytest.mark.parametrize("factor", [3.7, 2.54, 1e-3])
+def test_other_units_change_no_label_however_much_the_bandwidth_matters(factor):
+    X, y = load_digits(return_X_y=True)
+    X = X[np.concatenate([np.flatnonzero(y == j)[: 15 + 45 * (j == 3)] for j in range(10)])]
+    model, other = CRLM().fit(X), CRLM().fit(factor * X)
+    assert model.sigma_estimate_.evidence == "moderate"
+    assert np.array_equal(other.labels_, model.labels_)
+    np.testing.assert_allclose(other.bandwidths_, factor * model.bandwidths_, rtol=1e-7)

@@ -30,10 +30,11 @@ F64 = NDArray[np.float64]
 
 ALPHA = 0.01
 
-# Radii are powers of two of a 32nd, so that the last bit of a distance does not move them. A
-# count that grows as the 30th power of the radius, as for embeddings, doubles from one to the
-# next.
+# Radii differ by 2**(1/32). A count that grows as the 30th power of the radius, as for embeddings,
+# doubles from one to the next. They are placed by the spread of the data, to a millionth of a step:
+# so they follow the units, and the last bit of a distance does not move them.
 _STEPS = 32
+_PLACES = 2.0**20
 _MAX_RADII = 32 * 16
 # Two points or one in twenty more or less are chance.
 _FEW, _SHARE = 2.0, 0.05
@@ -176,12 +177,19 @@ class _Path:
         self.radii = self._grid()
         self._log_radii = self.radii * math.log(2.0) / _STEPS
 
-    def _grid(self) -> NDArray[np.intp]:
+    def _grid(self) -> F64:
         """Radii from the smallest ball of three to the median distance, in steps of 2**(1/32)."""
-        low = math.floor(self.log_r[:, 2].min() / math.log(2.0) * _STEPS)
+        phase = self._phase()
+        low = math.floor(self.log_r[:, 2].min() / math.log(2.0) * _STEPS - phase)
         middle = float(np.median(self.log_r[:, len(self.log_r) // 2]))
-        high = math.ceil(middle / math.log(2.0) * _STEPS)
-        return np.arange(max(low, high - _MAX_RADII), high + 1)
+        high = math.ceil(middle / math.log(2.0) * _STEPS - phase)
+        return np.arange(max(low, high - _MAX_RADII), high + 1) + phase
+
+    def _phase(self) -> float:
+        """Where the spread of the references lies between two powers of 2**(1/32), from 0 to 1."""
+        sq = float(np.square(self._references.points).sum(axis=1).mean())
+        steps = 0.5 * _STEPS * math.log2(sq) if sq else 0.0
+        return round((steps - math.floor(steps)) * _PLACES) / _PLACES
 
     def clusters(self) -> list[list[Found]]:
         """Clusters of Algorithm 2 at each radius that are more than chance."""
