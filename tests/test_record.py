@@ -208,7 +208,9 @@ def test_changed_data_are_refused_by_row(toy):
 def test_data_elsewhere_or_gone_or_longer(toy):
     model = fitted_from_file(toy)
     Path("toy.npy").rename("other.npy")
-    with pytest.raises(InputError, match=r"no such file: .*toy\.npy"):
+    with pytest.raises(
+        InputError, match=r"no such file: .*toy\.npy, where .* crlm report --data FILE"
+    ):
         record.open_data(model)
     assert len(record.open_data(model, "other.npy").X) == len(toy)
     np.save("other.npy", toy[:-1])

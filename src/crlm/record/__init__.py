@@ -231,6 +231,12 @@ def open_data(model: CRLM, path: str | os.PathLike[str] | None = None) -> Data:
         raise InputError(msg)
     if path is not None:
         found = found.at(path)
+    elif found.path is not None and not found.path.exists():
+        msg = (
+            f"no such file: {found.path}, where the rows of this model were. Put them back, or say "
+            "where they are: crlm report --data FILE, record.open_data(model, path) in Python."
+        )
+        raise InputError(msg)
     table = found.read()
     check_rows(model, table, found)
     return Data(found.points(table), found.row_numbers(), table)
