@@ -348,3 +348,27 @@ def test_distances_of_a_tight_group_far_out_keep_their_digits():
     true = np.linalg.norm(X[:30, None] - X[None, :30], axis=2)
     off = ~np.eye(30, dtype=bool)
     assert np.exp(found[off]) == pytest.approx(true[off], rel=1e-6)
+
+
+@pytest.mark.parametrize("d", [2, 8])
+def test_threads_and_blocks_do_not_tell_in_what_lies_around_the_references(d, monkeypatch):
+    X = background("gaussian", 700, d, 1)
+    one = References.choose(X, ones(len(X)))
+    monkeypatch.setattr("crlm.references._BLOCK", 90)
+    monkeypatch.setattr("crlm.references._CELLS", 1000)
+    other = References.choose(X, ones(len(X)), n_jobs=3)
+    assert other.center.tolist() == one.center.tolist()
+    assert np.array_equal(other.log_distances, one.log_distances)
+    assert np.array_equal(other.log_distances, other.log_distances.T)
+    assert np.array_equal(other.around.log_r, one.around.log_r)
+    if d == 2:
+        assert np.array_equal(other.around.tilt, one.around.tilt)
+    some = np.arange(0, 700, 3)
+    assert np.array_equal(other.log_r_of(X, some), one.log_r_of(X, some))
+
+
+def test_decoys_show_the_same_to_any_number_of_threads():
+    X = np.random.default_rng(0).lognormal(size=(400, 12))
+    shown = [Background.learn(X, ones(len(X)), n_jobs=n_jobs).inflation for n_jobs in (1, 2, 5)]
+    assert shown[0].severe > 1.0
+    assert shown == [shown[0]] * 3

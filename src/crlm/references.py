@@ -8,22 +8,24 @@ once: a copy is no evidence.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crlm.search import Floats, Weights
 from crlm.search.distance import chunks, sq_distances_of_pairs
-from crlm.search.parallel import one_blas_thread
+from crlm.search.parallel import in_parallel, one_blas_thread
 from crlm.tilt import span, tilts
 
 F64 = NDArray[np.float64]
 
 MAX_REFERENCES = 2048
-_BLOCK = 512
+_BLOCK = 256  # rows at a time, in a thread each: 4 MB of distances
+_CELLS = 1 << 20  # of the data at a time, to find the middle: 8 MB
 # Log distances are rounded to this, so that the rounding of a matrix product, which depends on
 # where a row stands, does not tell in the result.
 _QUANTUM = 2.0**-30
@@ -57,9 +59,12 @@ class References:
     center: F64
     exponent: int  # points are the rows less the centre, over 2**exponent
     total: int | None = None  # rows that count, when X was a sample of them
+    n_jobs: int = 1  # threads that measure distances
 
     @classmethod
-    def choose(cls, X: Floats, weights: Weights, n: int | None = None) -> References:
+    def choose(
+        cls, X: Floats, weights: Weights, n: int | None = None, n_jobs: int = 1
+    ) -> References:
         """Take references from the rows of `X` that have some weight.
 
         `n` is the number of rows of which these are a random sample, if they are one; as many of
@@ -67,8 +72,7 @@ class References:
         """
         distinct = _distinct(X, weights)
         rows = np.flatnonzero(distinct)
-        middle = (len(rows) - 1) // 2
-        center = np.partition(X[rows], middle, axis=0)[middle].astype(np.float64)
+        center = _middle(X, rows, n_jobs)
         if len(rows) > MAX_REFERENCES:
             order = np.argsort(_sq_lengths(X, rows, center), kind="stable")
             some = np.linspace(0, len(rows) - 1, MAX_REFERENCES).astype(np.intp)
@@ -76,7 +80,7 @@ class References:
         points = X[rows].astype(np.float64) - center
         exponent = math.frexp(max(float(np.abs(points).max(initial=0.0)), 1e-300))[1]
         total = None if n is None else round(n * distinct.sum() / np.count_nonzero(weights))
-        return cls(np.ldexp(points, -exponent), rows, distinct, center, exponent, total)
+        return cls(np.ldexp(points, -exponent), rows, distinct, center, exponent, total, n_jobs)
 
     @property
     def n_points(self) -> int:
@@ -91,7 +95,14 @@ class References:
     @cached_property
     def log_distances(self) -> F64:
         """Log distances between all references, (n, n); -inf on the diagonal."""
-        log_D = self._log_distances(self.points)
+        log_D = np.empty((len(self.points), len(self.points)))
+
+        def fill(part: slice) -> None:
+            self._fill(self.points, part, part.start, log_D)
+            log_D[part.stop :, part] = log_D[part, part.stop :].T  # as far back as there
+
+        with one_blas_thread():
+            self._each_block(fill, len(log_D))
         np.fill_diagonal(log_D, -np.inf)
         return log_D
 
@@ -121,7 +132,7 @@ class References:
     def log_r_of(self, X: Floats, rows: NDArray[np.intp]) -> F64:
         """Sorted log distances of some rows to the references, the row itself first."""
         _, log_D = self._measured(X, rows)
-        log_D.sort(axis=1)
+        self._sort(log_D)
         return log_D
 
     def level(self, log_r: F64) -> Around:
@@ -141,31 +152,55 @@ class References:
 
     def _around(self, A: F64, log_D: F64) -> Around:
         """What lies around points at these distances."""
+        log_r = log_D.copy()
         if self._span is None:
-            return Around(np.sort(log_D, axis=1))
-        order = np.argsort(log_D, axis=1, kind="stable")
-        log_r = np.take_along_axis(log_D, order, axis=1)
-        r = np.exp(log_r - self.exponent * math.log(2.0))
-        return Around(log_r, tilts(self.points @ self._span, A @ self._span, order, r))
+            self._sort(log_r)
+            return Around(log_r)
+        points, places = self.points @ self._span, A @ self._span
+        tilt = np.empty_like(log_r)
+
+        def fill(part: slice) -> None:
+            order = np.argsort(log_D[part], axis=1, kind="stable")
+            log_r[part] = np.take_along_axis(log_D[part], order, axis=1)
+            r = np.exp(log_r[part] - self.exponent * math.log(2.0))
+            tilt[part] = tilts(points, places[part], order, r)
+
+        self._each_block(fill, len(log_r))
+        return Around(log_r, tilt)
+
+    def _sort(self, log_D: F64) -> None:
+        self._each_block(lambda part: log_D[part].sort(axis=1), len(log_D))
+
+    def _each_block(self, work: Callable[[slice], None], n: int) -> None:
+        """Do some work for each block of `n` rows."""
+        parts = [slice(at, min(at + _BLOCK, n)) for at in range(0, n, _BLOCK)]
+        for _ in in_parallel(work, parts, max(1, min(self.n_jobs, len(parts)))):
+            pass
 
     def _log_distances(self, A: F64) -> F64:
         """Log distances of some points to all references, in the units of the data."""
         if len(A) == 1:  # sparing the overhead of a product
             return self._logs(np.square(self.points - A).sum(axis=1)[None])
         out = np.empty((len(A), len(self.points)))
-        sq_norm = np.square(self.points).sum(axis=1)
         with one_blas_thread():
-            for start in range(0, len(A), _BLOCK):
-                part = slice(start, start + _BLOCK)
-                scale = np.square(A[part]).sum(axis=1)[:, None] + sq_norm
-                sq = np.matmul(A[part], self.points.T, out=out[part])
-                sq *= -2.0
-                sq += scale
-                scale *= _CLOSE
-                i, j = np.divmod(np.flatnonzero(sq < scale), sq.shape[1])
-                sq[i, j] = sq_distances_of_pairs(A, i + start, self.points, j)
-                self._logs(sq)
+            self._each_block(lambda part: self._fill(A, part, 0, out), len(A))
         return out
+
+    def _fill(self, A: F64, part: slice, first: int, out: F64) -> None:
+        """Log distances of a block of points to the references from the `first` on."""
+        scale = np.square(A[part]).sum(axis=1)[:, None] + self._sq_norm[first:]
+        sq = A[part] @ self.points[first:].T
+        sq *= -2.0
+        sq += scale
+        scale *= _CLOSE
+        i, j = np.divmod(np.flatnonzero(sq < scale), sq.shape[1])
+        sq[i, j] = sq_distances_of_pairs(A, i + part.start, self.points, j + first)
+        out[part, first:] = self._logs(sq)
+
+    @cached_property
+    def _sq_norm(self) -> F64:
+        sq_norm: F64 = np.square(self.points).sum(axis=1)
+        return sq_norm
 
     def _logs(self, out: F64) -> F64:
         """Logs of distances, in the units of the data, from squares of scaled ones."""
@@ -234,8 +269,23 @@ def _distinct(X: Floats, weights: Weights) -> NDArray[np.bool_]:
     """First of each set of equal rows among those with some weight."""
     rows = np.flatnonzero(weights)
     out = np.zeros(len(X), dtype=bool)
-    out[rows[first_of_equals(X[rows])]] = True
+    out[rows[first_of_equals(X if len(rows) == len(X) else X[rows])]] = True
     return out
+
+
+def _middle(X: Floats, rows: NDArray[np.intp], n_jobs: int) -> F64:
+    """Lower median of each column, over some rows."""
+    at = (len(rows) - 1) // 2
+    step = max(1, _CELLS // len(rows))
+    starts = range(0, X.shape[1], step)
+
+    def medians(start: int) -> NDArray[Any]:
+        columns: NDArray[Any] = X[:, start : start + step][rows]
+        columns.partition(at, axis=0)
+        return np.array(columns[at])
+
+    parts = in_parallel(medians, starts, min(n_jobs, len(starts)))
+    return np.concatenate(list(parts)).astype(np.float64)
 
 
 def _sq_lengths(X: Floats, rows: NDArray[np.intp], center: F64) -> F64:

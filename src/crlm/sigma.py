@@ -19,7 +19,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from crlm.checks import check_alpha, check_points, check_table
+from crlm.checks import check_alpha, check_n_jobs, check_points, check_table
 from crlm.errors import InputError
 from crlm.growth import CONTRAST, LARGEST, Growth
 from crlm.search import Floats
@@ -121,7 +121,9 @@ def estimate_sigma(X: ArrayLike, alpha: float = ALPHA) -> SigmaEstimate:
     if not len(points):
         raise InputError("X has no rows. Pass at least a few, to see how far they are apart.")
     level = check_alpha(alpha) or ALPHA
-    background = Background.learn(points, np.ones(len(points), dtype=np.int64), level)
+    background = Background.learn(
+        points, np.ones(len(points), dtype=np.int64), level, n_jobs=check_n_jobs(None)
+    )
     return suggest_sigma_max(points, background, level)
 
 

@@ -35,6 +35,7 @@ from crlm.greedy import Ball
 from crlm.growth import LARGEST, MIN_POINTS, Growth, levels
 from crlm.references import Around, References, Remembered
 from crlm.search import Floats, Neighbourhood, Pairs, Weights
+from crlm.search.parallel import in_parallel, one_blas_thread
 
 F64 = NDArray[np.float64]
 
@@ -102,18 +103,23 @@ class Background:
         """How much too surprising balls are, as decoys show it."""
         from crlm.decoys import decoys  # few need it
 
-        points = self.references.points
+        points, n_jobs = self.references.points, self.references.n_jobs
         if len(points) >= _MANY:
             # A quarter of the points shows a quarter of it or more, in a sixteenth of the time.
-            seen = _shown(islice(decoys(points, 4), _DECOYS))
+            seen = _shown(islice(decoys(points, 4), _DECOYS), n_jobs)
             needed = 4.0 * _BEYOND * seen.severe * self.needed
             if self.surprise > needed and seen.simple == 1.0:
                 return seen
-        return _shown(islice(decoys(points), _DECOYS))
+        return _shown(islice(decoys(points), _DECOYS), n_jobs)
 
     @classmethod
     def learn(
-        cls, X: Floats, weights: Weights, alpha: float = 0.01, n: int | None = None
+        cls,
+        X: Floats,
+        weights: Weights,
+        alpha: float = 0.01,
+        n: int | None = None,
+        n_jobs: int = 1,
     ) -> Background:
         """Learn from the rows that belong to no cluster.
 
@@ -121,7 +127,7 @@ class Background:
         background point a cluster comes all at once, which is no growth. `n` is the number of
         rows of which `X` is a random sample, if it is one.
         """
-        references = References.choose(X, weights, n)
+        references = References.choose(X, weights, n, n_jobs)
         log_r = references.log_r
         n = len(log_r)
         if n < MIN_POINTS:
@@ -299,27 +305,36 @@ def _best(growth: Growth, around: Around, needed: float, surprise: F64) -> tuple
     return best[0], best[2]
 
 
-def _shown(decoys: Iterable[F64]) -> Inflation:
+def _shown(decoys: Iterable[F64], n_jobs: int) -> Inflation:
     """How much more surprising the best ball of decoys is than that of a background.
 
     The chance of the most surprising of n balls of a background is about 1 / n, which is a surprise
     of log n; and log n + 0.58 (Euler's constant) on average. If decoys have no more on average, the
     test is right, and the worst of them is chance.
     """
-    severe, simple, log_n = [], [], 1.0
-    for points in decoys:
-        references = References.choose(points, np.ones(len(points), dtype=np.int64))
-        if len(references.rows) < MIN_POINTS:
-            break
-        growth, around = Growth.learn(references.log_r), references.around
-        surprise, log_n = _surprises(growth, around), math.log(len(references.rows))
-        severe.append(_best(growth, around, 0.0, surprise)[0])
-        simple.append(float(surprise.max()))
-    if not severe:
+    with one_blas_thread():
+        seen = [one for one in in_parallel(_most_surprising, list(decoys), n_jobs) if one]
+    if not seen:
         return Inflation(1.0, 1.0)
-    is_right = float(np.mean(severe)) <= log_n + np.euler_gamma
-    worst = 1.0 if is_right else max(severe) / log_n
-    return Inflation(max(1.0, worst), max(1.0, min(simple) / log_n))
+    n, severe, simple = np.array(seen).T
+    log_n = math.log(n[-1])
+    is_right = float(severe.mean()) <= log_n + np.euler_gamma
+    worst = 1.0 if is_right else float(severe.max()) / log_n
+    return Inflation(max(1.0, worst), max(1.0, float(simple.min()) / log_n))
+
+
+def _most_surprising(points: F64) -> tuple[int, float, float] | None:
+    """Number of points, and surprise of the best ball, asked severely and simply.
+
+    None if they are too few.
+    """
+    references = References.choose(points, np.ones(len(points), dtype=np.int64))
+    if len(references.rows) < MIN_POINTS:
+        return None
+    growth, around = Growth.learn(references.log_r), references.around
+    surprise = _surprises(growth, around)
+    severe, _ = _best(growth, around, 0.0, surprise)
+    return len(references.rows), severe, float(surprise.max())
 
 
 def _disjoint(

@@ -47,7 +47,9 @@ class Task:
     @cached_property
     def background(self) -> Background:
         """What balls are judged against."""
-        return self.learnt or Background.learn(self.X, self.weights, self._level)
+        return self.learnt or Background.learn(
+            self.X, self.weights, self._level, n_jobs=self.n_jobs
+        )
 
     def remembering(self) -> Task:
         """Return the same task, made fast for many bandwidths."""

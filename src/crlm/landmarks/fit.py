@@ -77,7 +77,9 @@ class PoolTask(Task):
     @cached_property
     def background(self) -> Background:
         """What balls are judged against, learnt from the sample."""
-        return self.learnt or Background.learn(self.X, self.weights, self._level, self.n)
+        return self.learnt or Background.learn(
+            self.X, self.weights, self._level, self.n, self.n_jobs
+        )
 
     def worthwhile(self, counts: NDArray[np.int64], sigma_max: float) -> NDArray[np.intp]:
         """Landmarks with enough rows near them to be the centre of a cluster."""
