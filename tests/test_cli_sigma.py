@@ -78,7 +78,7 @@ def test_bandwidth_that_matters_is_said_to(run, monkeypatch, toy):
     weaker = estimate_sigma(toy)._replace(
         evidence="moderate", plateau=(5.0, 6.0), gap=1.01, alternatives=[], score=2.5
     )
-    monkeypatch.setattr("crlm.sigma.estimate_sigma", lambda X, alpha: weaker)
+    monkeypatch.setattr("crlm.sigma.estimate_sigma", lambda X, alpha, metric: weaker)
     _, out, _ = run("sigma", "toy.npy")
     assert "the surest with p = 0.0032; spread" in out
     assert "\ngap           none: around the surest cluster the rows go on without a break\n" in out

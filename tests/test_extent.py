@@ -6,6 +6,7 @@ from sklearn.datasets import load_digits
 
 from crlm import CRLM, GMMUB, scores
 from crlm.assign import assign
+from crlm.errors import TooSmallWarning
 from crlm.extent import own_extents
 from crlm.greedy import Ball
 from crlm.loss import sq_cutoff
@@ -154,7 +155,8 @@ def test_the_least_size_is_that_of_the_ball_which_is_the_cluster(digits, model):
     size = int(model.cluster_sizes_[0])
     assert size > CRLM(model.sigma_max_).fit(X).cluster_sizes_[0]
     assert CRLM(min_cluster_size=size).fit(X).cluster_sizes_.tolist() == [size]
-    assert CRLM(min_cluster_size=size + 1).fit(X).n_clusters_ == 0
+    with pytest.warns(TooSmallWarning, match="smaller min_cluster_size"):
+        assert CRLM(min_cluster_size=size + 1).fit(X).n_clusters_ == 0
 
 
 def test_a_limit_takes_the_first_clusters():

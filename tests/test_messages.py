@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy import sparse
 
 from crlm import CRLM, estimate_sigma
 from crlm.display import ClusterMapDisplay, SigmaHistogramDisplay
@@ -17,6 +18,8 @@ from crlm.errors import (
     MemoryLimitError,
     MissingExtraError,
     ParameterError,
+    TooSmallWarning,
+    WeakEvidenceWarning,
 )
 
 X = np.arange(12.0).reshape(6, 2)
@@ -28,7 +31,7 @@ def fit(data=X, weight=None, **parameters):
 
 
 MESSAGES = [
-    (fit(sigma_max=-1), ParameterError, ["sigma_max must be", "got -1", "twice the spread"]),
+    (fit(sigma_max=-1), ParameterError, ["sigma_max must be", "got -1", "0.8 times the spread"]),
     (fit(sigma_max=True), ParameterError, ["sigma_max must be", "got True"]),
     (fit(sigma_max=np.nan), ParameterError, ["sigma_max must be", "got nan"]),
     (fit(sigma_max=np.inf), ParameterError, ["sigma_max must be", "got inf"]),
@@ -75,10 +78,23 @@ MESSAGES = [
         InputError,
         ["times as large as the radius", "larger sigma_max"],
     ),
-    (fit(X[:0]), ValueError, ["0 sample(s)", "minimum of 1"]),
+    (fit(X[:0]), InputError, ["0 sample(s)", "minimum of 1", "no rows", "a filter"]),
+    (fit(X[:, :0]), InputError, ["0 feature(s)", "minimum of 1", "no columns"]),
     (fit(X[0]), InputError, ["Expected 2D array, got 1D: an array of", "reshape(-1, 1)"]),
-    (fit(np.array([["a"], ["b"]])), ValueError, ["Convert your data to numeric values"]),
-    (fit(np.array([[{}], [1]], dtype=object)), (TypeError, ValueError), ["float"]),
+    (fit([1.0, 2.0]), InputError, ["Expected 2D array, got 1D: an array of", "reshape(-1, 1)"]),
+    (fit(None), InputError, ["rows by columns, got None", "Pass an array"]),
+    (fit(np.zeros((5, 8, 8))), InputError, ["shape (5, 8, 8)", "X.reshape(len(X), -1)"]),
+    (fit([[1.0, 2.0], [3.0]]), InputError, ["rows of different lengths", "crlm embed"]),
+    (fit(np.array([["a"], ["b"]])), InputError, ["shape (2, 1), <U1", "X.astype(float)"]),
+    (fit(X.astype("M8[D]")), InputError, ["datetime64", "np.timedelta64(1, 'D')"]),
+    (fit(X.astype("m8[s]")), InputError, ["timedelta64", "np.timedelta64(1, 's')"]),
+    (fit(np.array([[{}], [1]], dtype=object)), TypeError, ["has {} in row 0, column 0", "float"]),
+    (
+        fit(np.array([[None, 1], [2, "x"]], dtype=object)),
+        InputError,
+        ["has 'x' in row 1, column 1", "encode"],
+    ),
+    (fit(sparse.csr_matrix(X)), InputError, ["sparse matrix of shape (6, 2)", "TruncatedSVD"]),
     (fit(X * 1j), InputError, ["Complex data not supported", "np.hstack([X.real, X.imag])"]),
     (fit(X - X, metric="cosine"), InputError, ["6 rows of X are all zeros", "first: 0, 1, 2"]),
     (
@@ -92,8 +108,12 @@ MESSAGES = [
         ["9 of 9 columns", "'t4', ..."],
     ),
     (fit(weight=[1, 2]), InputError, ["each of the 6 rows", "an array of shape (2,)"]),
-    (fit(weight=[-1.0] * 6), InputError, ["one finite number >= 0"]),
-    (fit(weight=[np.nan] * 6), InputError, ["one finite number >= 0"]),
+    (fit(weight=[1.0, -1.0, *[1.0] * 4]), InputError, ["1 of them is not", "row 1 has -1"]),
+    (
+        fit(weight=[np.nan] * 6),
+        InputError,
+        ["6 of them are not", "row 0 has nan"],
+    ),
     (fit(weight="heavy"), InputError, ["got 'heavy'", "how many points a row stands for"]),
     (fit(weight=[[1], [2, 3]]), InputError, ["rows of different lengths"]),
     (fit(weight=np.ones(6) * 1j), InputError, ["one finite number >= 0", "complex128"]),
@@ -104,7 +124,8 @@ MESSAGES = [
         InputError,
         ["count for 6e+09 points", "64 bits", "divide sample_weight"],
     ),
-    (lambda: estimate_sigma([1.0, 2.0]), InputError, ["rows by columns", "X.reshape(-1, 1)"]),
+    (lambda: estimate_sigma([1.0, 2.0]), InputError, ["Expected 2D", "X.reshape(-1, 1)"]),
+    (lambda: estimate_sigma(X, metric="dot"), ParameterError, ["metric must be", "got 'dot'"]),
     (lambda: estimate_sigma([["a", "b"]]), InputError, ["a table of numbers", "shape (1, 2)"]),
     (
         lambda: SigmaHistogramDisplay.from_estimator(CRLM(1.0).fit(X)),
@@ -151,3 +172,22 @@ def test_a_refused_fit_leaves_an_earlier_one_untouched():
         model.fit(NAN)
     assert np.array_equal(model.labels_, labels)
     assert model.predict(X).tolist() == labels.tolist()
+
+
+def test_too_few_rows_are_told_apart_from_nothing_found():
+    with pytest.warns(WeakEvidenceWarning, match="fewer than 8 rows differ.*alpha=None"):
+        CRLM().fit(X)
+    with pytest.warns(WeakEvidenceWarning, match="fewer than 8 rows differ"):
+        CRLM().fit(np.ones((50, 3)))
+    with pytest.warns(WeakEvidenceWarning, match="at no bandwidth do the data differ"):
+        CRLM().fit(np.random.default_rng(0).normal(size=(50, 3)))
+
+
+def test_clusters_too_small_for_the_caller_are_mentioned():
+    rng = np.random.default_rng(0)
+    data = np.vstack([rng.normal(size=(300, 10)), 0.05 * rng.normal(size=(30, 10))])
+    assert CRLM(min_cluster_size=30).fit(data).n_clusters_ == 1
+    with pytest.warns(TooSmallWarning, match=r"min_cluster_size = 1,000 points.*smaller") as seen:
+        model = CRLM(min_cluster_size=1000).fit(data)
+    assert model.n_clusters_ == 0
+    assert seen[0].filename == __file__

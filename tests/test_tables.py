@@ -802,7 +802,7 @@ def test_new_file_has_the_usual_permissions(tmp_path):
 def test_old_file_needs_force(tmp_path):
     path = tmp_path / "l.csv"
     path.write_text("old")
-    with pytest.raises(OutputError, match=r"l\.csv exists\. Replace it with --force"):
+    with pytest.raises(OutputError, match=r"l\.csv exists\. Replace it with force=True"):
         write_labels(path, LABELS)
     assert path.read_text() == "old"
     write_labels(path, LABELS, force=True)

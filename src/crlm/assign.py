@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from crlm.checks import check_points
+from crlm.data_checks import check_points
 from crlm.labels import BACKGROUND
 from crlm.search import Floats
 

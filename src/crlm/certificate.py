@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import distance
 
-from crlm.checks import check_memory_limit, check_points, check_table
+from crlm.checks import check_memory_limit
+from crlm.data_checks import check_points, check_table
 from crlm.errors import InputError, ParameterError
 from crlm.evidence import cheap_conditions
 from crlm.identity import row_marks

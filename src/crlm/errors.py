@@ -44,5 +44,9 @@ class WeakEvidenceWarning(CRLMWarning):
     """The data do not say clearly which bandwidth is right; a best guess was used."""
 
 
+class TooSmallWarning(CRLMWarning):
+    """What differs from background is smaller than `min_cluster_size`."""
+
+
 class DiskFullError(OutputError):
     """There is no room for a result; what was there before is untouched."""

@@ -21,14 +21,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from crlm import checks, summary
 from crlm.certificate import Certificate, certify
+from crlm.data_checks import check_has_rows, check_points, check_table, check_weights
 from crlm.errors import ParameterError
 from crlm.greedy import Cluster
 from crlm.labels import BACKGROUND
-from crlm.landmarks.model import LandmarkFits, warn_if_weak
+from crlm.landmarks.model import LandmarkFits
 from crlm.landmarks.source import Source
 from crlm.loss import G_PAPER, sq_cutoff
 from crlm.model import GMMUB
-from crlm.path import SigmaPath, walk
 from crlm.references import first_of_equals
 from crlm.search import Floats, Neighbourhood, Pairs, StoredGraph, Weights, neighbourhood
 from crlm.search.balls import farthest
@@ -40,6 +40,7 @@ from crlm.theory.plan import adaptive_G
 
 if TYPE_CHECKING:
     from crlm.explorer.serve import Explorer
+    from crlm.path import SigmaPath
 
 
 class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
@@ -55,8 +56,9 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     sigma_max : float, "auto" or "histogram", default="auto"
-        Bandwidth, in the units of `X`: a little over twice the standard deviation per
-        coordinate of the widest cluster (assumption A3). "auto" takes the one at which
+        Bandwidth, in the units of `X`. With 0.8 times the standard deviation per coordinate of
+        the widest cluster a ball just holds it; the theorems ask for a little over twice
+        (assumption A3), which serves where nothing else is near. "auto" takes the one at which
         significant clusters hold most points (:func:`crlm.estimate_sigma`). Unless the evidence is
         clear, it then gives single clusters one of their own, wider or narrower (`bandwidths_`):
         the largest at which the ball, around the same centre, has at least half of the surprise
@@ -285,7 +287,11 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
             estimate = task.confirmed(estimate, len(clusters))
         else:
             clusters = task.clusters(near, sigma_max)
-        warn_if_weak(estimate, given)
+        if estimate is not None:
+            from crlm.cautions import warn_if_too_small, warn_if_weak  # not for a given bandwidth
+
+            warn_if_weak(estimate, given)
+            warn_if_too_small(estimate, len(clusters), task.min_size)
 
         self.__dict__.clear()  # names of columns, for one, may be gone
         self.__dict__.update(checked.__dict__)
@@ -384,6 +390,8 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
         path : SigmaPath
             The labels at each bandwidth equal those of a separate fit, bit for bit.
         """
+        from crlm.path import walk  # few need it
+
         task = copy(self)._task(X, sample_weight, reset=True)
         if sigmas is None:
             middle = task.bandwidth(checks.check_sigma_max(self.sigma_max))[0]
@@ -551,16 +559,17 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
         points = self._points(X, checks.check_metric(self.metric), reset=reset)
         if G == "auto":
             G = adaptive_G(*points.shape)
-        weights = checks.check_weights(sample_weight, len(points), G)
+        weights = check_weights(sample_weight, len(points), G)
         return Task(points, weights, G, alpha, k, min_size, memory_limit, n_jobs, progress)
 
     def _points(self, X: Any, metric: str, *, reset: bool) -> Floats:
         """Data as the numerics take them."""
-        table = checks.check_table(X)
+        table = check_table(X)
+        check_has_rows(table)
         array = validate_data(
             self, table, reset=reset, dtype="numeric", ensure_all_finite=False, order="C"
         )
-        return checks.check_points(array, metric)
+        return check_points(array, metric)
 
     def _store(self, clusters: list[Cluster], X: Floats, weights: Weights) -> None:
         n, d = X.shape

@@ -19,8 +19,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from crlm.checks import check_alpha, check_n_jobs, check_points, check_table
-from crlm.errors import InputError
+from crlm.checks import check_alpha, check_metric, check_n_jobs
+from crlm.data_checks import check_has_rows, check_points, check_table
 from crlm.growth import CONTRAST, LARGEST, Growth
 from crlm.search import Floats
 from crlm.significance import Background
@@ -89,6 +89,16 @@ class SigmaEstimate(NamedTuple):
     n_clusters: NDArray[np.intp] = np.zeros(0, dtype=np.intp)
     net: F64 = np.zeros(0)
 
+    def __repr__(self) -> str:
+        """Give what is read first; the histogram and the curve are long."""
+        low, high = self.plateau
+        return (
+            f"SigmaEstimate(suggested={self.suggested:.4g}, evidence={self.evidence!r}, "
+            f"peaks=[{', '.join(f'{peak:.4g}' for peak in self.peaks)}], "
+            f"plateau=({low:.4g}, {high:.4g}), score={self.score:.4g}, gap={self.gap:.4g}, "
+            f"alternatives=[{', '.join(f'{other:.4g}' for other in self.alternatives)}], ...)"
+        )
+
 
 class Found(NamedTuple):
     """A significant ball among the references."""
@@ -99,14 +109,20 @@ class Found(NamedTuple):
     surprise: float
 
 
-def estimate_sigma(X: ArrayLike, alpha: float = ALPHA) -> SigmaEstimate:
+def estimate_sigma(
+    X: ArrayLike, alpha: float = ALPHA, *, metric: str = "euclidean"
+) -> SigmaEstimate:
     """Suggest a bandwidth for data `X` of shape (n_samples, n_features).
+
+    It is what ``CRLM().fit(X)`` takes, in a part of its time.
 
     Parameters
     ----------
     X : array-like or dataframe
     alpha : float
         Chance of seeing any cluster where there is only background.
+    metric : {"euclidean", "cosine"}
+        With "cosine" rows are scaled to unit length first, as in a fit.
 
     Examples
     --------
@@ -117,9 +133,9 @@ def estimate_sigma(X: ArrayLike, alpha: float = ALPHA) -> SigmaEstimate:
     >>> [round(peak) for peak in estimate.peaks], estimate.evidence
     ([1, 3, 5], 'clear')
     """
-    points = check_points(check_table(X))
-    if not len(points):
-        raise InputError("X has no rows. Pass at least a few, to see how far they are apart.")
+    table = check_table(X)
+    check_has_rows(table)
+    points = check_points(table, check_metric(metric))
     level = check_alpha(alpha) or ALPHA
     background = Background.learn(
         points, np.ones(len(points), dtype=np.int64), level, n_jobs=check_n_jobs(None)

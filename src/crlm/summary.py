@@ -86,10 +86,19 @@ def p_value(p: float) -> str:
     return f"{p:.0e}" if p < 1e-4 else f"{p:.2g}"
 
 
+def points(size: float) -> str:
+    """Points of a cluster; parts of one only where weights are no whole numbers.
+
+    >>> points(1200), points(26.03102793340308)
+    ('1,200', '26.0')
+    """
+    return f"{size:,.1f}" if isinstance(size, float) else f"{size:,}"
+
+
 def _rows(model: CRLM) -> list[tuple[str, ...]]:
     columns = zip(model.cluster_sizes_, model.sigmas_, model.p_values_, model.losses_, strict=True)
     rows: list[tuple[str, ...]] = [
-        (str(j), f"{size:,}", f"{sigma:.4g}", p_value(p), f"{loss:,.4g}")
+        (str(j), points(size), f"{sigma:.4g}", p_value(p), f"{loss:,.4g}")
         for j, (size, sigma, p, loss) in enumerate(columns)
     ]
     return rows[:_MAX_ROWS]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from crlm.cli.common import aligned, count, number
 from crlm.cli.estimates import evidence, listed
-from crlm.summary import p_value
+from crlm.summary import p_value, points
 
 if TYPE_CHECKING:
     import numpy as np
@@ -50,7 +50,7 @@ def cluster_table(model: CRLM, limit: int = MAX_LINES, *, err: bool = False) -> 
     rows = [
         (
             f"{j:,}",
-            f"{model.cluster_sizes_[j]:,}",
+            points(model.cluster_sizes_[j]),
             number(model.sigmas_[j]),
             p_value(model.p_values_[j]),
             number(model.losses_[j]),

@@ -46,6 +46,7 @@ _EXIT_CODES: tuple[tuple[type[CRLMError], int], ...] = (
 _FLAGS = {
     r"memory_limit='(\w+)'": r"--memory \1",
     r"\bmemory_limit\b": "--memory",
+    r"\bforce=True\b": "--force",
     r"\bn_jobs\b": "--threads",
     r"\bn_landmarks\b": "--landmarks",
     r"\bmin_weight\b": "--min-weight",
@@ -91,7 +92,7 @@ def _verdict(error: Exception) -> tuple[int, str]:
 
 def _in_flags(error: CRLMError) -> str:
     message = str(error)
-    if isinstance(error, ParameterError | MemoryLimitError):
+    if isinstance(error, ParameterError | MemoryLimitError | OutputError):
         for name, flag in _FLAGS.items():
             message = re.sub(name, flag, message)
     return message

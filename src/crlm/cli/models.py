@@ -42,7 +42,7 @@ def check_model_path(path: Path, options: Any) -> None:
     try:
         check_outputs([path], options.force or ours, source=options.data, formats=(".npz",))
     except OutputError as error:
-        hint = "" if "--force" not in str(error) else " Or write none: --no-model"
+        hint = "" if "force=True" not in str(error) else " Or write none: --no-model"
         if options.model is None and not hint:
             hint = " Name another place with --model, or write none with --no-model."
         raise OutputError(f"{error}{hint}") from error  # noqa: EM102

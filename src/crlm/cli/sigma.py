@@ -78,12 +78,12 @@ def sigma(
 
 def suggest(rows: Rows, alpha: float | None, metric: str) -> SigmaEstimate:
     """Suggest what a fit of the same rows takes."""
-    from crlm.checks import check_alpha, check_points
+    from crlm.checks import check_alpha
     from crlm.sigma import ALPHA, estimate_sigma
 
     level = check_alpha(alpha)
     with rows.named_in_errors():
-        return estimate_sigma(check_points(rows.X, metric), ALPHA if level is None else level)
+        return estimate_sigma(rows.X, ALPHA if level is None else level, metric=metric)
 
 
 def record(estimate: SigmaEstimate, rows: Rows, alpha: float | None, metric: str) -> dict[str, Any]:

@@ -21,12 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crlm import checks, estimator
+from crlm.cautions import warn_if_weak
 from crlm.dask.frames import Partitions, compute, delayed, is_collection, partitions
 from crlm.dask.pairs import find_pairs
 from crlm.dask.passes import DaskRunner
 from crlm.errors import MemoryLimitError, ParameterError
 from crlm.landmarks.fit import fit_landmarks
-from crlm.landmarks.model import warn_if_weak
 from crlm.landmarks.source import Block
 from crlm.search import Floats, Neighbourhood, StoredGraph, first_ball
 from crlm.search.budget import Budget, in_words
@@ -72,7 +72,8 @@ class CRLM(estimator.CRLM):
         data = partitions(X)
         run = DaskRunner(data, metric=metric, memory_limit=settings.memory_limit, m=settings.m)
         found = fit_landmarks(run, settings)
-        warn_if_weak(found.estimate, settings.sigma_max)
+        if found.estimate is not None:
+            warn_if_weak(found.estimate, settings.sigma_max)
         self._adopt(found, copy(self))
         self.labels_ = self._labels(data)
         return self

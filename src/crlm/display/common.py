@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from crlm.checks import check_points, check_table
+from crlm.data_checks import check_points, check_table
 from crlm.errors import InputError, MissingExtraError
 
 if TYPE_CHECKING:

@@ -5,10 +5,8 @@ A mixin of :class:`crlm.CRLM`, and of `crlm.dask.CRLM`, which runs the same pass
 
 from __future__ import annotations
 
-import inspect
 import math
 import os
-import warnings
 import zlib
 from collections.abc import Iterator
 from copy import copy
@@ -19,7 +17,8 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from crlm import __version__, checks
-from crlm.errors import ParameterError, WeakEvidenceWarning
+from crlm.data_checks import check_weights
+from crlm.errors import ParameterError
 from crlm.landmarks.checkpoint import Checkpoint
 from crlm.landmarks.fit import Outcome, Settings, fit_landmarks
 from crlm.landmarks.passes import LocalRunner
@@ -27,7 +26,6 @@ from crlm.landmarks.source import ArraySource, Source, as_source
 from crlm.landmarks.tally import Moments, Tally, merge_tallies, moments, tally, tally_of, unit_of
 from crlm.loss import QUANTUM, sq_cutoff
 from crlm.search import Floats, Weights, first_ball
-from crlm.sigma import SigmaEstimate
 from crlm.theory.landmarks import plan_candidates
 from crlm.theory.plan import adaptive_G
 
@@ -84,7 +82,7 @@ class LandmarkFits:
                 raise ParameterError(msg)
             G = checks.check_G(self.G)
             largest = adaptive_G(source.n, 1) if G == "auto" else G
-            weights = checks.check_weights(sample_weight, source.n, largest)
+            weights = check_weights(sample_weight, source.n, largest)
             settings = settings._replace(weights=weights)
         kept = self._checkpoint(checkpoint, source, settings.weights)
         run = LocalRunner(
@@ -101,7 +99,10 @@ class LandmarkFits:
         # BLAS gets one thread, because the tiles themselves are spread over threads.
         with threadpool_limits(limits=1, user_api="blas"):
             found = fit_landmarks(run, settings)
-        warn_if_weak(found.estimate, settings.sigma_max)
+        if found.estimate is not None:
+            from crlm.cautions import warn_if_weak  # not for a given bandwidth
+
+            warn_if_weak(found.estimate, settings.sigma_max)
         self._adopt(found, checked)
         if settings.weights is not None and not (settings.weights == 1).all():
             self._row_weights = settings.weights
@@ -212,28 +213,3 @@ class LandmarkFits:
         """Squared radius of the ball of each cluster."""
         d, G = self.n_features_in_, self.G_
         return np.array([sq_cutoff(own, d, G) for own in self.bandwidths_.tolist()])
-
-
-def warn_if_weak(estimate: SigmaEstimate | None, rule: object) -> None:
-    """Warn that the bandwidth is a guess."""
-    if estimate is not None and estimate.evidence == "weak":
-        if rule == "histogram":
-            why = "there is no peak in the distances"
-        elif estimate.n_clusters.any():
-            why = "the clusters that a sample of the rows shows are not significant among all rows"
-        else:
-            why = "at no bandwidth do the data differ from background alone"
-        msg = (
-            f"evidence for sigma_max is weak: {why}. Using the best guess, "
-            f"{estimate.suggested:.4g}. If you know the spread of a cluster, pass sigma_max; a "
-            f"larger alpha reports less certain clusters."
-        )
-        warnings.warn(msg, WeakEvidenceWarning, stacklevel=_levels_to_caller())
-
-
-def _levels_to_caller() -> int:
-    """Number of calls between a warning and the code that uses this package."""
-    frame, levels = inspect.currentframe(), 0
-    while frame is not None and frame.f_globals.get("__name__", "").startswith("crlm."):
-        frame, levels = frame.f_back, levels + 1
-    return levels

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from crlm.checks import check_points, check_table
+from crlm.data_checks import check_points, check_table
 from crlm.errors import InputError, ParameterError
 from crlm.search import Floats
 

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crlm import __version__
-from crlm.checks import check_points
+from crlm.data_checks import check_points
 from crlm.errors import InputError, OutputError
 from crlm.identity import merge_seals, row_marks, seal
 from crlm.record.archive import (

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from crlm import __version__, record
-from crlm.errors import OutputError
 from crlm.look.admissible import admissible_interval
 from crlm.look.projection import project
 from crlm.page import bundle, style
@@ -61,10 +60,7 @@ def write_report(
 ) -> Path:
     """Write the report of a fitted model; the parameters are those of :meth:`crlm.CRLM.report`."""
     path = Path(path)
-    try:
-        check_writable(path, force, formats=FORMATS)
-    except OutputError as error:
-        raise OutputError(str(error).replace("with --force", "with force=True")) from None
+    check_writable(path, force, formats=FORMATS)
     text = render(model, X, images=images, meta=meta, y=y, title=title, max_bytes=max_bytes)
     with replacing(path) as file:
         file.write(text.encode())

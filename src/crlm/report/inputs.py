@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crlm import record
-from crlm.checks import check_points, check_table
+from crlm.data_checks import check_points, check_table
 from crlm.errors import InputError
 from crlm.labels import BACKGROUND
 from crlm.search import Floats

@@ -82,7 +82,7 @@ def _problem(path: Path, force: bool, formats: Sequence[str]) -> str | None:
     if path.is_dir():
         return f"cannot write {path}: it is a folder. Choose another name."
     if path.exists() and not force:
-        return f"{path} exists. Replace it with --force, or choose another name."
+        return f"{path} exists. Replace it with force=True, or choose another name."
     if not os.access(folder, os.W_OK | os.X_OK):
         return f"cannot write {path}: no permission to write in {folder.absolute()}."
     return None

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial import distance
 
-from crlm.checks import check_memory_limit, check_points, check_table
+from crlm.checks import check_memory_limit
+from crlm.data_checks import check_points, check_table
 from crlm.errors import InputError
 from crlm.labels import BACKGROUND
 from crlm.loss import QUANTUM, sq_cutoff

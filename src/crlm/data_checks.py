@@ -1,0 +1,273 @@
+"""From the data a user gave to what the numerics need, or a sentence that says what to do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from crlm.errors import InputError
+from crlm.loss import MAX_TOTAL
+from crlm.search import Floats, Weights
+
+# Squares of numbers beyond this, or of those below its inverse, leave the range of float64.
+MAX_VALUE = 1e150
+
+
+def check_table(X: Any) -> Any:
+    """Return a dataframe of numbers as it is, and anything else as an array of rows and columns.
+
+    Any dataframe that narwhals knows (pandas, polars, pyarrow, ...) is understood. Where
+    scikit-learn has words for what is wrong, they are among ours.
+    """
+    if np.ma.isMaskedArray(X) and np.ma.is_masked(X):
+        n_masked = int(np.ma.getmaskarray(X).sum())
+        msg = (
+            f"X is a masked array with {n_masked:,} masked values, and crlm has no use for missing "
+            f"ones. Drop their rows: X = np.ma.compress_rows(X)."
+        )
+        raise InputError(msg)
+    if type(X) in (set, frozenset, dict):  # exactly: some sparse matrices are dicts
+        msg = (
+            f"X is a {type(X).__name__}, which has no first or second row. Pass an array, a list "
+            f"of rows or a dataframe: pandas.DataFrame(X), if its items are columns."
+        )
+        raise InputError(msg)
+    if hasattr(X, "toarray") and hasattr(X, "nnz"):
+        msg = (
+            f"X is a sparse matrix of shape {X.shape}, and distances need dense rows. Use "
+            f"X.toarray(); if that is too large, reduce its columns first: "
+            f"TruncatedSVD(100).fit_transform(X)."
+        )
+        raise InputError(msg)
+    if nw.dependencies.is_into_dataframe(X):
+        return _dataframe(X)
+    return _array(X)
+
+
+def _dataframe(X: Any) -> Any:
+    table = nw.from_native(X, eager_only=True)
+    text = [name for name, dtype in table.schema.items() if not _is_numeric(dtype)]
+    if text:
+        names = ", ".join(map(repr, text[:5])) + (", ..." if len(text) > 5 else "")
+        msg = (
+            f"X has {len(text)} of {len(table.columns)} columns that are not numbers: {names}. "
+            f"Drop them, or select the numeric columns."
+        )
+        raise InputError(msg)
+    return table.to_native()
+
+
+def _array(X: Any) -> NDArray[Any]:
+    """Rows and columns of numbers."""
+    try:
+        array = np.asarray(X)
+    except ValueError as error:
+        msg = (
+            "X has rows of different lengths. Pass a table with as many numbers in each row; "
+            "`crlm embed` makes rows of as many out of pictures of any size."
+        )
+        raise InputError(msg) from error
+    if array.dtype.names:
+        fields = ", ".join(map(repr, array.dtype.names[:5]))
+        msg = (
+            f"X is a structured array with the fields {fields}. Make a table of it: "
+            f"numpy.lib.recfunctions.structured_to_unstructured(X)."
+        )
+        raise InputError(msg)
+    if array.ndim == 0:
+        msg = f"X must be a table of numbers, rows by columns, got {describe(X)}. Pass an array."
+        raise InputError(msg)
+    if array.ndim == 1:
+        msg = (
+            f"Expected 2D array, got 1D: {describe(X)}. Reshape your data: "
+            f"X.reshape(-1, 1) if these are one column, X.reshape(1, -1) if they are one row."
+        )
+        raise InputError(msg)
+    if array.ndim > 2:
+        msg = (
+            f"Expected 2D array, got {array.ndim}D: {describe(X)}. If each of the {len(array):,} "
+            f"is a row (a picture, say), X.reshape(len(X), -1) makes one of it."
+        )
+        raise InputError(msg)
+    if not array.shape[1]:
+        msg = (
+            f"Found array with 0 feature(s) (shape={array.shape}) while a minimum of 1 is "
+            f"required: X has no columns. See whether a selection took all of them."
+        )
+        raise InputError(msg)
+    return _real_numbers(array)
+
+
+def check_has_rows(table: Any) -> None:
+    """Refuse what :func:`check_table` returned, if it has no rows; a block may have none."""
+    if not len(table):
+        msg = (
+            f"Found array with 0 sample(s) (shape={table.shape}) while a minimum of 1 is "
+            f"required: X has no rows. See whether a filter took all of them."
+        )
+        raise InputError(msg)
+
+
+def _real_numbers(array: NDArray[Any]) -> NDArray[Any]:
+    """Numbers that are told from text, dates and complex ones; objects are read one by one."""
+    kind = array.dtype.kind
+    if kind == "c":
+        msg = (
+            f"Complex data not supported: X is {describe(array)}. Take their parts for columns: "
+            f"np.hstack([X.real, X.imag])."
+        )
+        raise InputError(msg)
+    if kind in "biuf":
+        return array
+    if kind != "O":
+        fix = {
+            "M": "Turn dates into numbers first: (X - X.min()) / np.timedelta64(1, 'D')",
+            "m": "Turn times into numbers first: X / np.timedelta64(1, 's')",
+        }.get(
+            kind,
+            "Convert your data to numeric values: X.astype(float), if they are numbers in text",
+        )
+        msg = f"X must be a table of numbers, got {describe(array)}. {fix}."
+        raise InputError(msg)
+    try:
+        return array.astype(np.float64)
+    except ValueError as error:
+        raise InputError(_no_number(array, error)) from error
+    except TypeError as error:
+        raise TypeError(_no_number(array, error)) from error
+
+
+def _no_number(array: NDArray[Any], error: Exception) -> str:
+    """Name the first cell of an array of objects that is no number."""
+    for row, cells in enumerate(array.tolist()):
+        for column, cell in enumerate(cells):
+            try:
+                float(cell)
+            except (TypeError, ValueError):
+                if cell is None:
+                    continue
+                return (
+                    f"X must be a table of numbers, but has {cell!r:.60} in row {row}, column "
+                    f"{column} ({error}). Drop or encode what is no number."
+                )
+    return f"X must be a table of numbers: {error}."
+
+
+def check_points(X: Any, metric: str = "euclidean") -> Floats:
+    """Data as C-contiguous float32 or float64, finite, and for "cosine" of unit length.
+
+    Small integers and float16 become float32, which holds them exactly. The caller's array is
+    never written to, and not copied when it is already in the right form.
+    """
+    X = _array(X)
+    small = X.dtype.itemsize <= (4 if X.dtype.kind == "f" else 2)
+    points = _as(np.float32, X) if small else _as(np.float64, X)
+    _check_finite(points)
+    return _unit_rows(points) if metric == "cosine" else points
+
+
+def check_weights(sample_weight: Any, n: int, G: float) -> Weights:
+    """How many points each row stands for: int64 when they are whole numbers, else float64."""
+    weights = np.ones(n) if sample_weight is None else numbers(sample_weight)
+    if weights.shape != (n,):
+        msg = (
+            f"sample_weight must hold one finite number >= 0 for each of the {n} rows, got "
+            f"{describe(sample_weight)}. A weight is how many points a row stands for."
+        )
+        raise InputError(msg)
+    bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+    if len(bad):
+        msg = (
+            f"sample_weight must hold one finite number >= 0 for each of the {n} rows, but "
+            f"{len(bad):,} of them {'is' if len(bad) == 1 else 'are'} not (first: row {bad[0]} has "
+            f"{weights[bad[0]]:g}). A weight is how many points a row stands for; 0 leaves it out."
+        )
+        raise InputError(msg)
+    if not weights.any():
+        raise InputError("sample_weight is zero for every row, so there is nothing to fit.")
+    if weights.sum() * G >= MAX_TOTAL:
+        msg = (
+            f"the rows count for {weights.sum():.3g} points; with G = {G:g} the losses fit in "
+            f"64 bits only up to {MAX_TOTAL / G:.3g}. Use a smaller G, or divide sample_weight "
+            f"by a constant."
+        )
+        raise InputError(msg)
+    whole = weights.astype(np.int64)
+    return whole if np.array_equal(whole, weights) else weights
+
+
+def _is_numeric(dtype: Any) -> bool:
+    return bool(dtype.is_numeric() or dtype == nw.Boolean or dtype == nw.Object)
+
+
+def numbers(value: Any) -> NDArray[np.float64]:
+    """An array of real numbers, or one without shape for anything else."""
+    try:
+        array = np.asarray(value)
+        real = array.dtype.kind in "biufO" and not np.ma.is_masked(value)
+        return array.astype(np.float64) if real else np.empty(())
+    except (TypeError, ValueError):
+        return np.empty(())
+
+
+def describe(value: Any) -> str:
+    """What a value is, in a few words."""
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        return "rows of different lengths"
+    return (
+        f"{value!r:.80}" if array.ndim == 0 else f"an array of shape {array.shape}, {array.dtype}"
+    )
+
+
+def _check_finite(X: Floats) -> None:
+    # Two reductions and no temporary; a NaN anywhere makes both of them NaN.
+    largest = max(-float(X.min(initial=0.0)), float(X.max(initial=0.0)))
+    if largest == 0.0 or 1 / MAX_VALUE <= largest <= MAX_VALUE:
+        return
+    bad = np.flatnonzero(~np.isfinite(X).all(axis=1))
+    if len(bad):
+        first = ", ".join(map(str, bad[:3]))
+        msg = (
+            f"X has {len(bad)} {'row' if len(bad) == 1 else 'rows'} with NaN or inf (first: "
+            f"{first}). Drop or fill them; with arrays, X = X[np.isfinite(X).all(axis=1)]."
+        )
+    elif largest < 1.0:
+        msg = (
+            f"X has no value larger than {largest:.3g}; squares of numbers below "
+            f"{1 / MAX_VALUE:g} do not fit a float64. Multiply X by a constant."
+        )
+    else:
+        row = int(np.abs(X).max(axis=1).argmax())
+        msg = (
+            f"X has a value of {np.abs(X).max():.3g} (row {row}); squares of numbers beyond "
+            f"{MAX_VALUE:g} do not fit a float64. Divide X by a constant, or drop the row."
+        )
+    raise InputError(msg)
+
+
+def _unit_rows(X: Floats) -> Floats:
+    """Rows divided by their length; the length is taken in float64 and safe from overflow."""
+    largest = np.abs(X).max(axis=1, keepdims=True, initial=0.0).astype(np.float64)
+    zero = np.flatnonzero(largest == 0)
+    if len(zero):
+        msg = (
+            f"metric='cosine' needs a direction, but {len(zero)} rows of X are all zeros "
+            f"(first: {', '.join(map(str, zero[:3]))}). Drop them: X = X[X.any(axis=1)]."
+        )
+        raise InputError(msg)
+    scaled = X / largest
+    lengths = np.sqrt(np.square(scaled).sum(axis=1, keepdims=True))
+    unit = scaled / lengths
+    return _as(np.float32, unit) if X.dtype == np.float32 else _as(np.float64, unit)
+
+
+def _as(dtype: type[np.float32] | type[np.float64], X: NDArray[Any]) -> Floats:
+    """`X` itself, or a C-contiguous copy of another type."""
+    if dtype is np.float32:
+        return np.ascontiguousarray(X, dtype=np.float32)
+    return np.ascontiguousarray(X, dtype=np.float64)
