@@ -6,6 +6,7 @@ from sklearn.datasets import load_digits
 
 from crlm import CRLM, GMMUB, scores
 from crlm.assign import assign
+from crlm.closure import Closure
 from crlm.errors import TooSmallWarning
 from crlm.extent import own_extents
 from crlm.greedy import Ball
@@ -133,21 +134,27 @@ def test_own_bandwidths_are_saved(digits, model, tmp_path):
     assert np.array_equal(loaded.predict(X), model.labels_)
 
 
-def digits_with(digit, seed):
-    """Forty of one digit, fifteen of each other."""
-    X, y = load_digits(return_X_y=True)
-    rng = np.random.default_rng(seed)
-    rows = [rng.choice(np.flatnonzero(y == j), 15 + 25 * (j == digit), False) for j in range(10)]
-    return X[np.concatenate(rows)]
-
-
 def test_a_cluster_that_is_large_enough_is_not_narrowed_away():
-    X = digits_with(2, 6)
-    free = CRLM().fit(X)
-    common = CRLM(free.sigma_max_).fit(X)
-    least = int(common.cluster_sizes_[0])
-    assert free.cluster_sizes_[0] < least  # its own ball is narrower
-    assert CRLM(min_cluster_size=least).fit(X).cluster_sizes_[0] >= least
+    X, y = clusters_of([(np.zeros(D), 1.0, 60)])
+    (narrow,) = widened(X, y, sigma_max=17.0)  # so wide a ball takes in background
+    assert narrow.bandwidth < 17.0
+    least = len(narrow.ball.members) + 40
+    (common,) = widened(X, y, sigma_max=17.0, min_size=least)
+    assert common.bandwidth == 17.0
+    assert len(common.ball.members) >= least
+
+
+def test_a_ball_whose_rows_have_their_neighbours_elsewhere_is_no_cluster(monkeypatch):
+    X, y = clusters_of([(np.full(D, 20.0), 1.0, 60), (np.full(D, -20.0), 1.0, 60)])
+    assert [extent.number for extent in widened(X, y, 2.5)] == [0, 1]
+    true = Closure.of
+    first = y == 0
+
+    def of(self, members):
+        return 0.59 if members[first].any() else true(self, members)
+
+    monkeypatch.setattr(Closure, "of", of)
+    assert [extent.number for extent in widened(X, y, 2.5)] == [1]
 
 
 def test_the_least_size_is_that_of_the_ball_which_is_the_cluster(digits, model):

@@ -25,7 +25,7 @@ def warn_if_weak(estimate: SigmaEstimate, rule: object) -> None:
         why = f"fewer than {MIN_POINTS} rows differ, too few to tell a cluster from background"
         fix = "With sigma_max and alpha=None every ball of two rows or more is reported"
     elif estimate.n_clusters.any():
-        why = "the clusters that a sample of the rows shows are not significant among all rows"
+        why = "what a sample of the rows shows is no cluster among all rows"
     else:
         why = "at no bandwidth do the data differ from background alone"
     _warn(

@@ -1,10 +1,17 @@
 """How far each cluster reaches: a bandwidth of its own.
 
 Clusters are found with one radius for all. But real ones differ in width, and the radius that
-suits all of them cuts some short. So each is then given the widest ball around its centre that is
-still about as surprising as can be: with at least half of the surprise of the most surprising
-one. Beyond its edge a ball gains nothing but background, and its surprise falls. Once it has fallen
-below a quarter, a later rise is another cluster.
+suits all of them cuts some short. So each is then given a ball of its own around its centre, the
+wider one of two:
+
+* the widest that is still about as *surprising* as can be, with at least half of the surprise of
+  the most surprising one. Beyond its edge a ball gains nothing but background, and its surprise
+  falls. Once it has fallen below a quarter, a later rise is another cluster;
+* the one that *keeps to itself* most: in which more of the nearest neighbours of its rows lie than
+  in a ball of the background with as many rows (:mod:`crlm.closure`). Where the background is
+  crowded too, a cluster is surprising in its core only, and this tells how much belongs to it.
+
+A cluster of which too many of the rows' neighbours are elsewhere is none.
 """
 
 from __future__ import annotations
@@ -16,11 +23,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from crlm.closure import Closure
 from crlm.greedy import Ball
 from crlm.loss import sq_cutoff
 from crlm.search import Floats, Weights
 from crlm.search.distance import sq_distances_of_pairs
-from crlm.significance import Background
+from crlm.significance import MIN_SIZE, Background
 
 F64 = NDArray[np.float64]
 
@@ -29,6 +37,8 @@ F64 = NDArray[np.float64]
 _STEPS = np.arange(-16, 16 * 32 + 1) / 32.0
 _COMMON = 16  # place of that one radius
 _LASTS, _LOST = 0.5, 0.25
+_AS_GOOD = 0.95  # one in twenty is chance, as in the choice of the one radius
+_OWN = 0.6  # of the neighbours of its rows must be its own
 
 
 class Extent(NamedTuple):
@@ -51,8 +61,9 @@ def own_extents(
 ) -> Iterator[Extent]:
     """Yield the balls, each as wide as it is surprising, in the order found.
 
-    Rows belong to the first ball that reaches them. A ball whose centre another one took, or that
-    is too small or not significant without what others took, is left out.
+    Rows belong to the first ball that reaches them. A ball whose centre another one took, that is
+    too small or not significant without what others took, or whose rows have too many of their
+    neighbours elsewhere, is left out.
     """
     references = background.references
     log_n = math.log(references.n_points)
@@ -61,6 +72,11 @@ def own_extents(
     cutoffs = np.array([sq_cutoff(own, X.shape[1], G) for own in bandwidths.tolist()])
     log_R = 0.5 * np.log(cutoffs)
     free = np.ones(len(X), dtype=bool)
+    in_ball = np.full(len(X), -1)
+    for number, ball in enumerate(balls):
+        in_ball[ball.members] = number
+    in_ball = in_ball[references.rows]
+    closure = Closure(references, in_ball < 0)
     for number, ball in enumerate(balls):
         i = ball.center_index
         if not free[i]:
@@ -73,18 +89,23 @@ def own_extents(
         surprise = log_n - background.log_p(references.around_of(X, i), m, log_R)
         if surprise.max() < needed:
             continue
-        at = _widest(surprise, needed)
+        own = (in_ball < 0) | (in_ball == number)
+        excess = closure.excess(references.log_distances_of(X, i), log_R, own)
+        at = max(_widest(surprise, needed), _most_closed(excess))
         counts = free & (weights > 0)
         if not (counts & (first > min(at, _COMMON)) & (first <= max(at, _COMMON))).any():
             at = _COMMON  # nothing lies between the two
         if at < _COMMON and weights[free & (first <= at)].sum() < min_size:
             at = _COMMON  # as large as it was found
-        members = np.flatnonzero(free & (first <= at))
-        size = weights[members].sum().item()
-        if size < min_size:
+        inside = free & (first <= at)
+        size = weights[inside].sum().item()
+        seen = inside[references.rows]
+        if size < min_size or (seen.sum() >= MIN_SIZE and closure.of(seen) < _OWN):
             continue
-        free[members] = False
-        yield Extent(number, Ball(i, members, size, ball.loss), float(bandwidths[at]))
+        free[inside] = False
+        yield Extent(
+            number, Ball(i, np.flatnonzero(inside), size, ball.loss), float(bandwidths[at])
+        )
 
 
 def _widest(surprise: F64, needed: float) -> int:
@@ -94,6 +115,12 @@ def _widest(surprise: F64, needed: float) -> int:
     end = top + int(lost[0]) if len(lost) else len(surprise)
     lasts = surprise[:end] >= max(_LASTS * surprise[top], needed)
     return int(np.flatnonzero(lasts)[-1])
+
+
+def _most_closed(excess: F64) -> int:
+    """Place of the narrowest ball that is as closed as any; 0 if none is more than usual."""
+    most = excess.max()
+    return int(np.flatnonzero(excess >= _AS_GOOD * most)[0]) if most > 0.0 else 0
 
 
 def _sq_distances_from(X: Floats, i: int) -> F64:

@@ -129,6 +129,12 @@ class References:
         """What lies around one row."""
         return self._around(*self._measured(X, np.array([row])))
 
+    def log_distances_of(self, X: Floats, row: int) -> F64:
+        """Log distances of one row to all references; -inf to itself if it is one."""
+        log_d: F64 = self._log_distances(self._scaled(X, np.array([row])))[0]
+        log_d[self.rows == row] = -np.inf
+        return log_d
+
     def log_r_of(self, X: Floats, rows: NDArray[np.intp]) -> F64:
         """Sorted log distances of some rows to the references, the row itself first."""
         _, log_D = self._measured(X, rows)
@@ -141,7 +147,7 @@ class References:
 
     def _measured(self, X: Floats, rows: NDArray[np.intp]) -> tuple[F64, F64]:
         """Some rows, centred and scaled, and their log distances to the references."""
-        points = np.ldexp(X[rows].astype(np.float64) - self.center, -self.exponent)
+        points = self._scaled(X, rows)
         log_D = self._log_distances(points)
         at = np.minimum(np.searchsorted(self.rows, rows), len(self.rows) - 1)
         own = self.rows[at] == rows
@@ -149,6 +155,9 @@ class References:
         # The farthest makes room for the row itself where it is no reference.
         log_D[np.flatnonzero(~own), log_D[~own].argmax(axis=1)] = -np.inf
         return points, log_D
+
+    def _scaled(self, X: Floats, rows: NDArray[np.intp]) -> F64:
+        return np.ldexp(X[rows].astype(np.float64) - self.center, -self.exponent)
 
     def _around(self, A: F64, log_D: F64) -> Around:
         """What lies around points at these distances."""
