@@ -248,3 +248,16 @@ def test_clear_clusters_have_the_common_bandwidth():
     found = CRLM().fit(model.sample(1500, rng=0)[0])
     assert found.sigma_estimate_.evidence == "clear"
     assert (found.bandwidths_ == found.sigma_max_).all()
+
+
+def test_once_there_are_clusters_the_rest_is_asked_as_many_times_more_gently():
+    X, y = load_digits(return_X_y=True)
+    rng = np.random.default_rng(3)
+    X = X[np.concatenate([rng.choice(np.flatnonzero(y == j), 30, False) for j in range(10)])]
+    model = CRLM().fit(X)
+    alpha, k = model.alpha, model.n_clusters_
+    assert model.sigma_estimate_.evidence == "moderate"
+    assert alpha < model.p_values_.max() <= k * alpha
+    assert (model.p_values_[: (model.p_values_ <= alpha).argmin()] <= alpha).all()
+    assert (CRLM(model.sigma_max_).fit(X).p_values_ <= alpha).all()  # the paper's loop, asked once
+    assert np.array_equal(model.predict(X), model.labels_)

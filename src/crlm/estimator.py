@@ -60,13 +60,13 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
         the widest cluster a ball just holds it; the theorems ask for a little over twice
         (assumption A3), which serves where nothing else is near. "auto" takes the one at which
         significant clusters hold most points (:func:`crlm.estimate_sigma`). Unless the evidence is
-        clear, it then gives single clusters one of their own, wider or narrower (`bandwidths_`):
-        the largest at which the ball, around the same centre, has at least half of the surprise
-        (minus the log of its chance) of the most surprising one. In up to three dimensions, where
-        such edges are blurred, it looks for narrower clusters among the rest instead. When nothing
-        is significant at any bandwidth it warns and goes on with a guess. A number is taken as it
-        is, for all clusters. "histogram" is the paper's own rule, a little over twice the largest
-        peak of the shortest distances.
+        clear, it then gives single clusters one of their own, wider or narrower (`bandwidths_`),
+        as far as the ball around the same centre stays surprising or its rows are each other's
+        neighbours, and takes further clusters with p up to `alpha` times their number. In up to
+        three dimensions, where edges are blurred, it looks for narrower clusters among the rest
+        instead. When nothing is significant at any bandwidth it warns and goes on with a guess. A
+        number is taken as it is, for all clusters. "histogram" is the paper's own rule, a little
+        over twice the largest peak of the shortest distances.
     max_clusters : int or None, default=None
         The k of Algorithm 2, an upper limit. None takes as many as there are.
     min_cluster_size : int, default=2
@@ -74,10 +74,12 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
         rule is 2; a point alone is never a cluster.
     alpha : float or None, default=0.01
         Chance of reporting any cluster where there is only background. A ball that the
-        background makes that often is passed over. The background is assumed to be locally of
-        one density, or of one that changes by less than a factor of two over a ball; how its
-        count grows with the radius is learnt from the data. What skewed or discrete columns show
-        without clusters is measured and taken off. Exact copies of a row count once.
+        background makes more often is passed over (beside k other clusters with
+        ``sigma_max="auto"`` and evidence that is not clear: more often than k times that). The
+        background is assumed to be locally of one density, or of one that changes by less than a
+        factor of two over a ball; how its count grows with the radius is learnt from the data.
+        What skewed or discrete columns show without clusters is measured and taken off. Exact
+        copies of a row count once.
         None is the paper's rule alone: every ball of two points is a cluster.
     G : float or "auto", default=4.0
         Depth of the loss, greater than 1. "auto" is the smallest G with which all points of a

@@ -86,7 +86,7 @@ def own_extents(
         first = np.searchsorted(cutoffs, sq_dist, side="right")
         points = np.bincount(first[free & references.distinct], minlength=len(cutoffs) + 1)
         m = np.maximum(np.cumsum(points[:-1]) - 1, 0)
-        surprise = log_n - background.log_p(references.around_of(X, i), m, log_R)
+        surprise = log_n - background.log_p(references.around_of(X, i), m, log_R, math.log(alpha))
         if surprise.max() < needed:
             continue
         own = (in_ball < 0) | (in_ball == number)

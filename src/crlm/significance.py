@@ -157,11 +157,18 @@ class Background:
         return replace(self, references=Remembered(**kept))
 
     def log_p(
-        self, around: Around, m: NDArray[np.intp], log_R: ArrayLike, *, severe: bool = False
+        self,
+        around: Around,
+        m: NDArray[np.intp],
+        log_R: ArrayLike,
+        log_alpha: float,
+        *,
+        severe: bool = False,
     ) -> F64:
         """Log p-values of balls with `m` points beside their centres, which `around` is of.
 
-        If it is of one point only, all balls are around that one.
+        If it is of one point only, all balls are around that one. Those above `log_alpha` may be
+        too small, for nobody asks for them.
         """
         growth = self.overall if severe else self.growth
         if growth is None:
@@ -170,7 +177,7 @@ class Background:
         log_n = math.log(references.n_points)
         rows = np.arange(len(around.log_r))
         surprise = growth.surprise(around, rows, m, log_R, references.w, severe=severe)
-        if (surprise >= self.needed).any():  # nobody asks for the p-values of the others
+        if (surprise >= log_n - log_alpha).any():
             surprise /= self.inflation.severe if severe else self.inflation.simple
         return np.where(m + 1 >= MIN_SIZE, np.minimum(log_n - surprise, 0.0), 0.0)
 
@@ -209,7 +216,8 @@ class Judge:
     def _judge(self, ball: Ball, *, severe: bool = False) -> float:
         m = np.array([self._n_distinct(ball) - 1])
         around = self._background.references.around_of(self._X, ball.center_index)
-        return float(self._background.log_p(around, m, self._log_R, severe=severe)[0])
+        log_p = self._background.log_p(around, m, self._log_R, self._log_alpha, severe=severe)
+        return float(log_p[0])
 
     def p_value(self, ball: Ball) -> float:
         """P-value of a ball that was judged."""
@@ -271,7 +279,8 @@ class Judge:
 
     def _at_best(self, log_r: F64, m: NDArray[np.intp]) -> F64:
         """Log p-values that balls of `m` points beside their centres have at best."""
-        return self._background.log_p(self._background.references.level(log_r), m, self._log_R)
+        level = self._background.references.level(log_r)
+        return self._background.log_p(level, m, self._log_R, self._log_alpha)
 
 
 def _sizes(n: int) -> NDArray[np.intp]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
 from typing import Literal, NamedTuple
 
@@ -127,10 +127,10 @@ class Task:
         # be large enough when it is wide.
         least = min(self.min_size, MIN_SIZE)
         all_of_them = replace(self, k=None, min_size=least, learnt=self.background)
-        found = all_of_them.balls(near, sigma_max, self.weights)
+        found = all_of_them.balls(near, sigma_max, self.weights, again=True)
         wide = own_extents(
             *(self.X, self.weights, self.background, [ball for ball, _ in found]),
-            *(sigma_max, self.G, alpha, self.min_size),
+            *(sigma_max, self.G, alpha * max(1, len(found)), self.min_size),
         )
         return [
             self._judged(own.ball, found[own.number][1], own.bandwidth)
@@ -163,23 +163,37 @@ class Task:
         sigma_max: float,
         weights: Weights,
         n_distinct: Callable[[Ball], int] | None = None,
+        *,
+        again: bool = False,
     ) -> list[tuple[Ball, float]]:
-        """Balls of these clusters, best first, and their p-values."""
-        judge = candidates = may = None
-        if self.alpha is not None:
-            judge = Judge(self.X, self.background, self.radius(sigma_max), self.alpha, n_distinct)
-            promising = near.alone > near.L
-            if n_distinct is None:
-                promising &= self.background.references.distinct  # a copy has the same ball
-            candidates = np.flatnonzero(promising)
-            may = judge.may_be_centers(near)
+        """Balls of these clusters, in the order found, and their p-values.
 
-        def accept(ball: Ball) -> bool:
-            return ball.size >= self.min_size and (judge is None or judge(ball))
+        `again`: once there are k clusters, p-values of k alpha are as good as alpha was for the
+        first, for a share of alpha of what is reported is then chance (Benjamini and Hochberg).
+        So the rest is looked through again, until nothing is added.
+        """
+        if self.alpha is None:
+            found = accepted_balls(near, weights, self._is_large)
+            return [(ball, math.nan) for ball in islice(found, self.k)]
+        promising = near.alone > near.L
+        if n_distinct is None:
+            promising &= self.background.references.distinct  # a copy has the same ball
+        candidates = np.flatnonzero(promising)
+        balls: list[tuple[Ball, float]] = []
+        while True:
+            level = self.alpha * max(1, len(balls))
+            judge = Judge(self.X, self.background, self.radius(sigma_max), level, n_distinct)
+            accept, may = partial(self._accepts, judge), judge.may_be_centers(near)
+            found = accepted_balls(near, weights, accept, candidates, may)
+            more = list(islice(found, None if self.k is None else self.k - len(balls)))
+            if not balls and not judge.any_beyond_doubt(more):
+                return []
+            balls += [(ball, judge.p_value(ball)) for ball in more]
+            if not again or not more or len(balls) == 1:
+                return balls
 
-        found = list(islice(accepted_balls(near, weights, accept, candidates, may), self.k))
-        if judge is None:
-            return [(ball, math.nan) for ball in found]
-        if not judge.any_beyond_doubt(found):
-            return []
-        return [(ball, judge.p_value(ball)) for ball in found]
+    def _is_large(self, ball: Ball) -> bool:
+        return ball.size >= self.min_size
+
+    def _accepts(self, judge: Judge, ball: Ball) -> bool:
+        return self._is_large(ball) and judge(ball)
