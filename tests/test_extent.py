@@ -261,3 +261,28 @@ def test_once_there_are_clusters_the_rest_is_asked_as_many_times_more_gently():
     assert (model.p_values_[: (model.p_values_ <= alpha).argmin()] <= alpha).all()
     assert (CRLM(model.sigma_max_).fit(X).p_values_ <= alpha).all()  # the paper's loop, asked once
     assert np.array_equal(model.predict(X), model.labels_)
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.2])
+def test_however_many_clusters_there_are_p_stays_small_and_background_background(alpha):
+    X, _ = load_digits(return_X_y=True)
+    model = CRLM(alpha=alpha).fit(X[:900])
+    assert model.n_clusters_ > 3
+    assert model.p_values_.max() <= max(alpha, 0.1)
+    assert (model.labels_ < 0).mean() > 0.1
+
+
+def test_own_bandwidths_follow_the_rows_of_a_lattice():
+    rng = np.random.default_rng(29)
+    rows = [rng.integers(0, 4, (700, 8))]
+    for _ in range(3):
+        moved = rng.integers(-1, 2, (80, 8)) * (rng.random((80, 8)) < 0.5)
+        rows.append(np.clip(rng.integers(0, 4, 8) + moved, 0, 3))
+    X = np.unique(np.vstack(rows).astype(float), axis=0)
+    w = rng.integers(50, 70, len(X))  # so that losses differ
+    model = CRLM().fit(X, sample_weight=w)
+    assert model._has_own_bandwidths
+    for seed in range(3):
+        order = np.random.default_rng(seed).permutation(len(X))
+        again = CRLM().fit(X[order], sample_weight=w[order])
+        assert np.array_equal(again.labels_, model.labels_[order])

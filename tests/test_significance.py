@@ -341,6 +341,17 @@ def test_references_follow_their_rows_when_those_are_shuffled_shifted_or_scaled(
     )
 
 
+def test_references_of_a_lattice_follow_their_rows_too():
+    rng = np.random.default_rng(0)
+    X = np.unique(rng.integers(-8, 9, (3000, 6)).astype(float), axis=0)
+    assert len(X) > MAX_REFERENCES
+    order = rng.permutation(len(X))
+    chosen = {tuple(row) for row in X[References.choose(X, ones(len(X))).rows]}
+    for Z, back in ((X[order], lambda row: row), (4.0 * X + 3.0, lambda row: (row - 3.0) / 4.0)):
+        rows = References.choose(Z, ones(len(Z))).rows
+        assert {tuple(back(row)) for row in Z[rows]} == chosen
+
+
 def test_distances_of_a_tight_group_far_out_keep_their_digits():
     rng = np.random.default_rng(0)
     X = np.vstack([1e6 + 1e-3 * rng.normal(size=(30, 5)), rng.normal(0, 1e6, (100, 5))])

@@ -25,7 +25,7 @@ def warn_if_weak(estimate: SigmaEstimate, rule: object) -> None:
         why = f"fewer than {MIN_POINTS} rows differ, too few to tell a cluster from background"
         fix = "With sigma_max and alpha=None every ball of two rows or more is reported"
     elif estimate.n_clusters.any():
-        why = "what a sample of the rows shows is no cluster among all rows"
+        why = "what the distances of some rows show is no cluster among all rows"
     else:
         why = "at no bandwidth do the data differ from background alone"
     _warn(
@@ -36,7 +36,7 @@ def warn_if_weak(estimate: SigmaEstimate, rule: object) -> None:
 
 
 def warn_if_too_small(estimate: SigmaEstimate, n_clusters: int, min_size: int) -> None:
-    """Warn that there is something, but nothing as large as was asked for."""
+    """Warn that "auto" sees something, but nothing as large as was asked for."""
     if n_clusters or estimate.evidence == "weak" or min_size <= MIN_SIZE:
         return
     _warn(

@@ -16,7 +16,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from crlm.references import References
+from crlm.references import References, fingerprints
 
 F64 = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -106,5 +106,8 @@ class Closure:
         n = len(self._references.rows)
         log_r = self._references.log_r[rows]
         keys = [log_r[:, at] for at in (n - 1, n // 2, n // 4, self.n_neighbours)]
-        some = np.linspace(0, len(rows) - 1, min(len(rows), _BALLS)).astype(np.intp)
-        return rows[np.lexsort(keys)[some]]
+        order = np.lexsort([fingerprints(log_r), *keys])
+        # With many equal distances rows have far more neighbours, and a ball takes as much longer.
+        n_balls = max(_BALLS // 16, _BALLS * n * self.n_neighbours // len(self._from))
+        some = np.linspace(0, len(rows) - 1, min(len(rows), n_balls)).astype(np.intp)
+        return rows[order[some]]

@@ -49,6 +49,8 @@ def check_table(X: Any) -> Any:
 
 def _dataframe(X: Any) -> Any:
     table = nw.from_native(X, eager_only=True)
+    if not table.columns:
+        raise InputError("X is a dataframe without columns. See whether a selection took all.")
     text = [name for name, dtype in table.schema.items() if not _is_numeric(dtype)]
     if text:
         names = ", ".join(map(repr, text[:5])) + (", ..." if len(text) > 5 else "")
@@ -80,6 +82,8 @@ def _array(X: Any) -> NDArray[Any]:
     if array.ndim == 0:
         msg = f"X must be a table of numbers, rows by columns, got {describe(X)}. Pass an array."
         raise InputError(msg)
+    if not array.size and array.ndim == 1:
+        raise InputError("X has no rows. See whether a filter took all of them.")
     if array.ndim == 1:
         msg = (
             f"Expected 2D array, got 1D: {describe(X)}. Reshape your data: "
@@ -134,7 +138,7 @@ def _real_numbers(array: NDArray[Any]) -> NDArray[Any]:
         raise InputError(msg)
     try:
         return array.astype(np.float64)
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         raise InputError(_no_number(array, error)) from error
     except TypeError as error:
         raise TypeError(_no_number(array, error)) from error
@@ -146,7 +150,7 @@ def _no_number(array: NDArray[Any], error: Exception) -> str:
         for column, cell in enumerate(cells):
             try:
                 float(cell)
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, OverflowError):
                 if cell is None:
                     continue
                 return (
@@ -209,7 +213,7 @@ def numbers(value: Any) -> NDArray[np.float64]:
         array = np.asarray(value)
         real = array.dtype.kind in "biufO" and not np.ma.is_masked(value)
         return array.astype(np.float64) if real else np.empty(())
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return np.empty(())
 
 

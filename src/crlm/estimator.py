@@ -293,7 +293,8 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
             from crlm.cautions import warn_if_too_small, warn_if_weak  # not for a given bandwidth
 
             warn_if_weak(estimate, given)
-            warn_if_too_small(estimate, len(clusters), task.min_size)
+            if given == "auto":
+                warn_if_too_small(estimate, len(clusters), task.min_size)
 
         self.__dict__.clear()  # names of columns, for one, may be gone
         self.__dict__.update(checked.__dict__)

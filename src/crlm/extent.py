@@ -65,6 +65,8 @@ def own_extents(
     too small or not significant without what others took, or whose rows have too many of their
     neighbours elsewhere, is left out.
     """
+    if not balls:
+        return
     references = background.references
     log_n = math.log(references.n_points)
     needed = log_n - math.log(alpha)
@@ -89,7 +91,7 @@ def own_extents(
         surprise = log_n - background.log_p(references.around_of(X, i), m, log_R, math.log(alpha))
         if surprise.max() < needed:
             continue
-        own = (in_ball < 0) | (in_ball == number)
+        own = ((in_ball < 0) | (in_ball == number)) & free[references.rows]
         excess = closure.excess(references.log_distances_of(X, i), log_R, own)
         at = max(_widest(surprise, needed), _most_closed(excess))
         counts = free & (weights > 0)

@@ -74,7 +74,7 @@ class References:
         rows = np.flatnonzero(distinct)
         center = _middle(X, rows, n_jobs)
         if len(rows) > MAX_REFERENCES:
-            order = np.argsort(_sq_lengths(X, rows, center), kind="stable")
+            order = _from_the_middle(X, rows, center)
             some = np.linspace(0, len(rows) - 1, MAX_REFERENCES).astype(np.intp)
             rows = np.sort(rows[order[some]])
         points = X[rows].astype(np.float64) - center
@@ -295,6 +295,19 @@ def _middle(X: Floats, rows: NDArray[np.intp], n_jobs: int) -> F64:
 
     parts = in_parallel(medians, starts, min(n_jobs, len(starts)))
     return np.concatenate(list(parts)).astype(np.float64)
+
+
+def _from_the_middle(X: Floats, rows: NDArray[np.intp], center: F64) -> NDArray[np.intp]:
+    """Order of some rows by their distance from the middle; the same however they are ordered."""
+    sq = _sq_lengths(X, rows, center)
+    order = np.argsort(sq, kind="stable")
+    if (np.diff(sq[order]) > 0.0).all():
+        return order
+    # Equally far ones by what is in them, in units that are theirs.
+    exponent = math.frexp(math.sqrt(float(sq.max())))[1]
+    parts = (X[rows[part]].astype(np.float64) - center for part in chunks(len(rows), X.shape[1]))
+    marks = [fingerprints(np.ldexp(part, -exponent)) for part in parts]
+    return np.lexsort([np.concatenate(marks), sq])
 
 
 def _sq_lengths(X: Floats, rows: NDArray[np.intp], center: F64) -> F64:

@@ -322,7 +322,12 @@ def _shown(decoys: Iterable[F64], n_jobs: int) -> Inflation:
     test is right, and the worst of them is chance.
     """
     with one_blas_thread():
-        seen = [one for one in in_parallel(_most_surprising, list(decoys), n_jobs) if one]
+        all_of_them = (
+            map(_most_surprising, decoys)  # one at a time, which takes less memory
+            if n_jobs == 1
+            else in_parallel(_most_surprising, list(decoys), n_jobs)
+        )
+        seen = [one for one in all_of_them if one]
     if not seen:
         return Inflation(1.0, 1.0)
     n, severe, simple = np.array(seen).T

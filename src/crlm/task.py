@@ -19,6 +19,7 @@ from crlm.significance import MIN_SIZE, Background, Judge
 
 # Clusters three times as narrow as others are common; half an octave is near enough to the best.
 _CLOSER = np.exp2([-0.5, -1.0, -1.5, -2.0])
+_MOST = 0.1  # the largest p-value beside any number of others; one ball in ten backgrounds is none
 
 
 class Judged(NamedTuple):
@@ -117,9 +118,9 @@ class Task:
             return self._with_closer(self.clusters(near, sigma_max), sigma_max, search)
         if evidence == "clear":
             return self.clusters(near, sigma_max)
-        return self._widened(near, sigma_max, self.alpha)
+        return self._widened(near, sigma_max)
 
-    def _widened(self, near: Neighbourhood, sigma_max: float, alpha: float) -> list[Judged]:
+    def _widened(self, near: Neighbourhood, sigma_max: float) -> list[Judged]:
         """Clusters as far as each of them reaches."""
         from crlm.extent import own_extents  # not for a given bandwidth
 
@@ -130,7 +131,7 @@ class Task:
         found = all_of_them.balls(near, sigma_max, self.weights, again=True)
         wide = own_extents(
             *(self.X, self.weights, self.background, [ball for ball, _ in found]),
-            *(sigma_max, self.G, alpha * max(1, len(found)), self.min_size),
+            *(sigma_max, self.G, self._beside(len(found)), self.min_size),
         )
         return [
             self._judged(own.ball, found[own.number][1], own.bandwidth)
@@ -170,7 +171,7 @@ class Task:
 
         `again`: once there are k clusters, p-values of k alpha are as good as alpha was for the
         first, for a share of alpha of what is reported is then chance (Benjamini and Hochberg).
-        So the rest is looked through again, until nothing is added.
+        So the rest is looked through again, until nothing is added. Beyond 0.1 nothing counts.
         """
         if self.alpha is None:
             found = accepted_balls(near, weights, self._is_large)
@@ -181,7 +182,7 @@ class Task:
         candidates = np.flatnonzero(promising)
         balls: list[tuple[Ball, float]] = []
         while True:
-            level = self.alpha * max(1, len(balls))
+            level = self._beside(len(balls))
             judge = Judge(self.X, self.background, self.radius(sigma_max), level, n_distinct)
             accept, may = partial(self._accepts, judge), judge.may_be_centers(near)
             found = accepted_balls(near, weights, accept, candidates, may)
@@ -189,8 +190,12 @@ class Task:
             if not balls and not judge.any_beyond_doubt(more):
                 return []
             balls += [(ball, judge.p_value(ball)) for ball in more]
-            if not again or not more or len(balls) == 1:
+            if not again or not more or self._beside(len(balls)) == level:
                 return balls
+
+    def _beside(self, k: int) -> float:
+        """P-value that is small enough beside `k` clusters."""
+        return max(self._level, min(k * self._level, _MOST))
 
     def _is_large(self, ball: Ball) -> bool:
         return ball.size >= self.min_size
