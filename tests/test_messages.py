@@ -4,6 +4,8 @@ Those of the command line and of files are in test_cli.py and test_tables.py, th
 and the scores in test_model.py and test_scores.py.
 """
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -98,6 +100,10 @@ MESSAGES = [
     (fit(weight=[10**400] * 6), InputError, ["one finite number >= 0"]),
     (fit([]), InputError, ["X has no rows", "a filter"]),
     (fit(pd.DataFrame(index=range(4))), InputError, ["a dataframe without columns"]),
+    (fit("rows.npy"), InputError, ["X is the name 'rows.npy', not data", "np.load"]),
+    (fit(Path("rows.npy")), InputError, ["X is the name 'rows.npy'"]),
+    (lambda: estimate_sigma(row for row in X), InputError, ["generator", "np.array(list(X))"]),
+    (fit([{"a": 1.0}] * 9), InputError, ["a list of 9 dicts", "pandas.DataFrame(X)"]),
     (fit(sparse.csr_matrix(X)), InputError, ["sparse matrix of shape (6, 2)", "TruncatedSVD"]),
     (fit(X * 1j), InputError, ["Complex data not supported", "np.hstack([X.real, X.imag])"]),
     (fit(X - X, metric="cosine"), InputError, ["6 rows of X are all zeros", "first: 0, 1, 2"]),
@@ -121,7 +127,11 @@ MESSAGES = [
     (fit(weight="heavy"), InputError, ["got 'heavy'", "how many points a row stands for"]),
     (fit(weight=[[1], [2, 3]]), InputError, ["rows of different lengths"]),
     (fit(weight=np.ones(6) * 1j), InputError, ["one finite number >= 0", "complex128"]),
-    (fit(weight=np.ma.masked_less(np.arange(6.0), 2)), InputError, ["one finite number >= 0"]),
+    (
+        fit(weight=np.ma.masked_less(np.arange(6.0), 2)),
+        InputError,
+        ["one finite number >= 0", "some are masked", "filled(0)"],
+    ),
     (fit(weight=np.zeros(6)), InputError, ["zero for every row", "nothing to fit"]),
     (
         fit(weight=np.full(6, 1e9)),

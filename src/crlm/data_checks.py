@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import narwhals as nw
@@ -72,37 +73,45 @@ def _array(X: Any) -> NDArray[Any]:
             "`crlm embed` makes rows of as many out of pictures of any size."
         )
         raise InputError(msg) from error
+    problem = _not_a_table(X, array)
+    if problem is not None:
+        raise InputError(problem)
+    return _real_numbers(array)
+
+
+def _not_a_table(X: Any, array: NDArray[Any]) -> str | None:
+    """What keeps an array from being rows and columns, and how to mend it."""
+    if isinstance(X, str | os.PathLike):
+        return f"X is the name {str(X)!r:.80}, not data. Read the file first, as np.load does."
     if array.dtype.names:
         fields = ", ".join(map(repr, array.dtype.names[:5]))
-        msg = (
+        return (
             f"X is a structured array with the fields {fields}. Make a table of it: "
             f"numpy.lib.recfunctions.structured_to_unstructured(X)."
         )
-        raise InputError(msg)
     if array.ndim == 0:
-        msg = f"X must be a table of numbers, rows by columns, got {describe(X)}. Pass an array."
-        raise InputError(msg)
-    if not array.size and array.ndim == 1:
-        raise InputError("X has no rows. See whether a filter took all of them.")
+        fix = "np.array(list(X))" if hasattr(X, "__iter__") else "an array"
+        return f"X must be a table of numbers, rows by columns, got {describe(X)}. Pass {fix}."
+    if array.ndim == 1 and not array.size:
+        return "X has no rows. See whether a filter took all of them."
+    if array.ndim == 1 and isinstance(array[0], dict):
+        return f"X is a list of {len(array):,} dicts. Make a table of it: pandas.DataFrame(X)."
     if array.ndim == 1:
-        msg = (
+        return (
             f"Expected 2D array, got 1D: {describe(X)}. Reshape your data: "
             f"X.reshape(-1, 1) if these are one column, X.reshape(1, -1) if they are one row."
         )
-        raise InputError(msg)
     if array.ndim > 2:
-        msg = (
+        return (
             f"Expected 2D array, got {array.ndim}D: {describe(X)}. If each of the {len(array):,} "
             f"is a row (a picture, say), X.reshape(len(X), -1) makes one of it."
         )
-        raise InputError(msg)
     if not array.shape[1]:
-        msg = (
+        return (
             f"Found array with 0 feature(s) (shape={array.shape}) while a minimum of 1 is "
             f"required: X has no columns. See whether a selection took all of them."
         )
-        raise InputError(msg)
-    return _real_numbers(array)
+    return None
 
 
 def check_has_rows(table: Any) -> None:
@@ -175,6 +184,9 @@ def check_points(X: Any, metric: str = "euclidean") -> Floats:
 
 def check_weights(sample_weight: Any, n: int, G: float) -> Weights:
     """How many points each row stands for: int64 when they are whole numbers, else float64."""
+    if np.ma.is_masked(sample_weight):
+        msg = "sample_weight must hold one finite number >= 0 for each row, but some are masked. "
+        raise InputError(msg + "Fill them: sample_weight.filled(0) leaves these rows out.")
     weights = np.ones(n) if sample_weight is None else numbers(sample_weight)
     if weights.shape != (n,):
         msg = (
@@ -260,7 +272,8 @@ def _unit_rows(X: Floats) -> Floats:
     zero = np.flatnonzero(largest == 0)
     if len(zero):
         msg = (
-            f"metric='cosine' needs a direction, but {len(zero)} rows of X are all zeros "
+            f"metric='cosine' needs a direction, but {len(zero)} "
+            f"{'row of X is' if len(zero) == 1 else 'rows of X are'} all zeros "
             f"(first: {', '.join(map(str, zero[:3]))}). Drop them: X = X[X.any(axis=1)]."
         )
         raise InputError(msg)

@@ -59,7 +59,7 @@ def own_extents(
     alpha: float,
     min_size: int,
 ) -> Iterator[Extent]:
-    """Yield the balls, each as wide as it is surprising, in the order found.
+    """Yield the balls, each as far as its cluster reaches, in the order found.
 
     Rows belong to the first ball that reaches them. A ball whose centre another one took, that is
     too small or not significant without what others took, or whose rows have too many of their
