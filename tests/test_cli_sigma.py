@@ -7,7 +7,6 @@ import shlex
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_digits
 
 from crlm import CRLM, GMMUB, estimate_sigma
 from crlm.cli import main
@@ -194,14 +193,3 @@ def test_error_is_a_sentence_with_its_exit_code(run, line, code, words):
     assert err.startswith("error: ")
     assert words in err
     assert err.count("\n") == 1
-
-
-def test_clusters_that_need_others_beside_them_are_pointed_out(run, tmp_path):
-    X, y = load_digits(return_X_y=True)
-    rng = np.random.default_rng(5)
-    rows = [rng.choice(np.flatnonzero(y == j), 30, False) for j in range(10)]
-    np.save(tmp_path / "digits.npy", X[np.concatenate(rows)])
-    _, out, _ = run("fit", str(tmp_path / "digits.npy"), "--no-model")
-    assert "p > 0.01    1 cluster: beside others, p may be up to alpha times" in out
-    _, out, _ = run("fit", str(tmp_path / "digits.npy"), "--no-model", "--sigma-max", "1.7")
-    assert "p > 0.01" not in out

@@ -200,7 +200,8 @@ def test_the_same_by_keyboard_alone(browser, faces, folder, theme, size):
         page.wait_for_selector(".said.is-good", timeout=30_000)
         keys.press("Escape")
         labels = np.load(folder / f"keys-{theme}.npy")
-        assert np.array_equal(labels, CRLM().fit(X).labels_)
+        suggested = page.evaluate("crlm.meta.suggested")
+        assert np.array_equal(labels, CRLM(suggested).fit(X).labels_)
         keys.press("Control+Z")  # the name
         until(page, "!location.hash.includes('people')")
         assert log.errors == []
@@ -362,12 +363,11 @@ def test_a_notebook_shows_it_without_a_server(browser, points):
 def test_a_model_with_bandwidths_of_its_own_is_told_from_what_is_seen(browser, tmp_path):
     X, y = load_digits(return_X_y=True)
     X = X[np.concatenate([np.flatnonzero(y == j)[: 15 + 45 * (j == 0)] for j in range(10)])]
-    for model in (CRLM().fit(X), CRLM(1.8).fit(X)):
+    for model, own in (CRLM().fit(X), True), (CRLM(1.8).fit(X), False), (CRLM(), True):
         with (
             running(tmp_path, X, model=model) as explorer,
             Visit(browser, explorer.url) as (page, _),
         ):
             ready(page)
             words = page.inner_text("#notice") if page.is_visible("#notice") else ""
-            assert ("has one of its own" in words) == model._has_own_bandwidths
-    assert not model._has_own_bandwidths
+            assert ("gives each one of its own" in words) == own

@@ -1,16 +1,18 @@
 """Each cluster has the bandwidth that suits it."""
 
+import math
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from crlm import CRLM, GMMUB, scores
+from crlm import CRLM, GMMUB, extent, scores
 from crlm.assign import assign
 from crlm.closure import Closure
 from crlm.errors import TooSmallWarning
-from crlm.extent import own_extents
-from crlm.greedy import Ball
-from crlm.loss import sq_cutoff
+from crlm.extent import own_balls
+from crlm.loss import fixed_point, robust_loss, sq_cutoff
+from crlm.references import Around, References
 from crlm.significance import Background
 
 pytestmark = pytest.mark.filterwarnings("ignore::crlm.errors.WeakEvidenceWarning")
@@ -31,45 +33,149 @@ def clusters_of(parts, n=800):
     return np.vstack(rows), np.repeat(np.arange(-1, len(parts)), [n, *sizes])
 
 
-def widened(X, y, sigma_max, min_size=2):
-    """Extents of balls around the row of each cluster that is nearest to its mean."""
-    balls = []
-    for j in range(y.max() + 1):
-        rows = np.flatnonzero(y == j)
-        sq = np.square(X[rows] - X[rows].mean(axis=0)).sum(axis=1)
-        balls.append(Ball(int(rows[sq.argmin()]), rows[:3], 3, -float(len(rows))))
-    learnt = Background.learn(X, ones(len(X)))
-    return list(own_extents(X, ones(len(X)), learnt, balls, sigma_max, 4.0, 0.01, min_size))
+def balls_in(X, alpha=0.01):
+    """Rows of each of the balls that own_balls yields, as masks, and the balls."""
+    background = Background.learn(X, ones(len(X)))
+    found = list(own_balls(background, alpha))
+    log_D = background.references.log_distances
+    return [log_D[own.center] < own.log_radius for own in found], found
 
 
 def test_balls_reach_as_far_as_their_clusters_and_no_farther():
     X, y = clusters_of([(np.full(D, 20.0), 1.0, 60), (np.full(D, -20.0), 3.0, 60)])
-    found = widened(X, y, sigma_max=1.5)
-    for j, extent in enumerate(found):
-        assert extent.number == j
-        assert np.array_equal(extent.ball.members, np.flatnonzero(y == j))
-    narrow, wide = found
-    assert wide.bandwidth > 1.5 * narrow.bandwidth
-    assert narrow.bandwidth <= 3.0  # an octave above 1.5 holds nothing more
+    inside, found = balls_in(X)
+    assert sorted(rows.sum() for rows in inside) == [60, 60]
+    for rows in inside:
+        assert len(set(y[rows])) == 1
+        assert y[rows][0] >= 0
+    radii = sorted(own.log_radius for own in found)
+    assert radii[1] - radii[0] > math.log(2.0)
 
 
-def test_a_bandwidth_that_changes_nothing_is_the_common_one():
-    X, y = clusters_of([(np.full(D, 20.0), 1.0, 60)])
-    (extent,) = widened(X, y, sigma_max=2.5)
-    assert extent.bandwidth == 2.5
+def test_a_radius_is_half_way_to_the_next_row_but_only_a_little_beyond_the_last(digits):
+    X, _ = clusters_of([(np.full(D, 20.0), 1.0, 60)])
+    (inside,), (own,) = balls_in(X)
+    assert np.array_equal(np.flatnonzero(inside), np.arange(800, 860))
+    log_d = Background.learn(X, ones(len(X))).references.log_distances[own.center]
+    last = log_d[inside].max()
+    assert log_d[~inside].min() - last > 1.0  # nothing is near
+    assert own.log_radius == pytest.approx(last + math.log(2.0) / 32.0)
+    X, _ = digits
+    inside, found = balls_in(X)
+    log_D = Background.learn(X, ones(len(X))).references.log_distances
+    for rows, own in zip(inside, found, strict=True):
+        last, beyond = log_D[own.center][rows].max(), log_D[own.center][~rows].min()
+        step = min(0.5 * (beyond - last), math.log(2.0) / 32.0)
+        assert own.log_radius == pytest.approx(last + step, abs=1e-12)
 
 
 def test_a_tight_cluster_does_not_swallow_its_neighbour():
     near, far = np.zeros(D), np.zeros(D)
     far[0] = 30.0
     X, y = clusters_of([(near, 0.01, 100), (far, 0.5, 200)])
-    found = widened(X, y, sigma_max=0.05)
-    assert [len(extent.ball.members) for extent in found] == [100, 200]
+    inside, _ = balls_in(X)
+    taken = np.zeros(len(X), dtype=bool)
+    for rows, j in zip(inside, (0, 1), strict=True):
+        assert np.array_equal(rows & ~taken, y == j)
+        taken |= rows
 
 
-def test_a_ball_that_is_left_with_too_few_is_none():
-    X, y = clusters_of([(np.full(D, 20.0), 1.0, 60), (np.full(D, -20.0), 1.0, 30)])
-    assert [extent.number for extent in widened(X, y, 2.5, min_size=40)] == [0]
+def chosen(of_both, of_one, core=1.0, surprise=9.0):
+    """Which balls are clusters, of two groups of ten with a ball of both around the first row."""
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(size=(10, 5)), rng.normal(size=(10, 5)) + 20.0])
+    first, group = np.arange(20) == 0, np.arange(20) < 10
+    inside = first[:, None] | (group[:, None] == group)
+    balls = extent._Balls(
+        inside,
+        np.where(first, 3.0, 1.0),
+        np.where(first, of_both, of_one),
+        np.full(20, surprise),
+        np.full(20, core),
+        np.arange(20, dtype=np.uint64),
+    )
+    found = extent._chosen(balls, Closure(References.choose(X, ones(20))), 5.0)
+    return [np.flatnonzero(inside[i]).tolist() for i in found]
+
+
+EACH, BOTH = [list(range(10)), list(range(10, 20))], [list(range(20))]
+
+
+def test_a_ball_gives_way_to_smaller_ones_that_are_together_stronger():
+    assert chosen(4.0, 3.0) == EACH  # two times nine is more than sixteen
+    assert chosen(4.0, 2.8) == BOTH
+    assert chosen(2.8, 3.0) == EACH
+    assert chosen(3.0, 2.98) == EACH  # about as strong: the narrower ones first
+    assert chosen(0.0, 0.0) == []
+
+
+def test_a_cluster_has_a_significant_core_that_is_not_too_small_a_part_of_it():
+    assert chosen(4.0, 3.0, core=0.2) == EACH
+    assert chosen(4.0, 3.0, core=0.19) == []
+    assert chosen(4.0, 3.0, surprise=5.0) == EACH
+    assert chosen(4.0, 3.0, surprise=4.9) == []
+
+
+def test_a_ball_much_weaker_than_the_strongest_is_none(monkeypatch):
+    X, _ = clusters_of([(np.full(D, 20.0), 1.0, 150), (np.full(D, -20.0), 1.0, 5)])
+    assert [rows.sum() for rows in balls_in(X)[0]] == [150]
+    monkeypatch.setattr(extent, "_STRONG", 0.0)
+    first, *others = (rows.sum() for rows in balls_in(X)[0])
+    assert first == 150
+    assert others
+
+
+def test_a_ball_whose_rows_have_their_neighbours_elsewhere_is_no_cluster(monkeypatch):
+    X, y = clusters_of([(np.full(D, 20.0), 1.0, 60), (np.full(D, -20.0), 1.0, 60)])
+    assert len(balls_in(X)[0]) == 2
+    true = Closure.of
+    monkeypatch.setattr(
+        Closure, "of", lambda self, rows: 0.59 if rows[y == 0].any() else true(self, rows)
+    )
+    ((rows,), _) = balls_in(X)
+    assert set(y[rows]) == {1}
+
+
+def test_p_values_are_those_of_the_most_significant_ball_around_a_row_of_the_cluster(digits):
+    X, _ = digits
+    background = Background.learn(X, ones(len(X)))
+    references = background.references
+    m = np.arange(2, len(X) // 2 + 1)
+    inside, found = balls_in(X)
+    assert found
+    taken = np.zeros(len(X), dtype=bool)
+    for rows, own in zip(inside, found, strict=True):
+        log_p = [
+            background.log_p(Around(references.log_r[[i]]), m, references.log_r[i, m], 0.0).min()
+            for i in np.flatnonzero(rows)
+        ]
+        assert own.p_value == pytest.approx(math.exp(min(log_p)))
+        assert own.p_value <= 0.01
+        assert not taken[own.center]
+        taken |= rows
+
+
+def test_rows_along_a_line_have_one_bandwidth():
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-20.0, 20.0, 600)
+    x[:30] = 3.0 + 0.3 * rng.normal(size=30)
+    model = CRLM().fit(np.column_stack([x, 1e-3 * rng.normal(size=(600, 3))]))
+    assert model.sigma_estimate_.evidence == "moderate"
+    assert (model.bandwidths_ == model.sigma_max_).all()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_balls_on_a_lattice_follow_the_rows(seed):
+    """With many equal distances, and rows with the same cluster around them."""
+    rng = np.random.default_rng(seed)
+    X = np.unique(
+        np.vstack([rng.integers(-9, 10, (300, 6)), 4 + rng.integers(-1, 2, (60, 6))]), axis=0
+    ).astype(float)
+    order = rng.permutation(len(X))
+    here, there = balls_in(X)[0], balls_in(X[order])[0]
+    assert len(here) == len(there) > 0
+    for rows, shuffled in zip(here, there, strict=True):
+        assert np.array_equal(rows[order], shuffled)
 
 
 @pytest.fixture(scope="module")
@@ -94,8 +200,7 @@ def test_own_bandwidths_serve_real_clusters_better_than_one(digits, model):
     assert (one.bandwidths_ == one.sigma_max_).all()
     F = [scores.f_measure(truth, fit.labels_) for fit in (model, one)]
     assert F[0] > F[1] + 0.02
-    assert np.array_equal(model.center_indices_, one.center_indices_)
-    assert np.array_equal(model.p_values_, one.p_values_)
+    assert (model.p_values_ <= model.alpha).all()
 
 
 def test_radii_are_those_of_the_bandwidths_and_predict_is_a_law(digits, model):
@@ -116,6 +221,16 @@ def test_own_bandwidths_follow_rows_scale_shifts_and_copies_of_columns(digits, m
     scaled = CRLM(n_jobs=2, memory_limit="60MB").fit(X * 2.0**9)
     assert np.array_equal(scaled.labels_, model.labels_)
     assert np.array_equal(scaled.bandwidths_, model.bandwidths_ * 2.0**9)
+    assert np.array_equal(CRLM().fit_predict(X * 3.7), model.labels_)
+
+
+def test_losses_are_those_of_the_balls(digits, model):
+    X, _ = digits
+    for j, bandwidth in enumerate(model.bandwidths_.tolist()):
+        members = X[model.labels_ == j]
+        sq_dist = np.square(members - model.ball_centers_[j]).sum(axis=1)
+        loss = fixed_point(robust_loss(sq_dist, bandwidth, 64)).sum() * 2.0**-30
+        assert model.losses_[j] == pytest.approx(loss)
 
 
 def test_background_is_as_far_from_the_ball_where_that_is_least(digits, model):
@@ -134,36 +249,16 @@ def test_own_bandwidths_are_saved(digits, model, tmp_path):
     assert np.array_equal(loaded.predict(X), model.labels_)
 
 
-def test_a_cluster_that_is_large_enough_is_not_narrowed_away():
-    X, y = clusters_of([(np.zeros(D), 1.0, 60)])
-    (narrow,) = widened(X, y, sigma_max=17.0)  # so wide a ball takes in background
-    assert narrow.bandwidth < 17.0
-    least = len(narrow.ball.members) + 40
-    (common,) = widened(X, y, sigma_max=17.0, min_size=least)
-    assert common.bandwidth == 17.0
-    assert len(common.ball.members) >= least
-
-
-def test_a_ball_whose_rows_have_their_neighbours_elsewhere_is_no_cluster(monkeypatch):
-    X, y = clusters_of([(np.full(D, 20.0), 1.0, 60), (np.full(D, -20.0), 1.0, 60)])
-    assert [extent.number for extent in widened(X, y, 2.5)] == [0, 1]
-    true = Closure.of
-    first = y == 0
-
-    def of(self, members):
-        return 0.59 if members[first].any() else true(self, members)
-
-    monkeypatch.setattr(Closure, "of", of)
-    assert [extent.number for extent in widened(X, y, 2.5)] == [1]
-
-
 def test_the_least_size_is_that_of_the_ball_which_is_the_cluster(digits, model):
     X, _ = digits
-    size = int(model.cluster_sizes_[0])
-    assert size > CRLM(model.sigma_max_).fit(X).cluster_sizes_[0]
-    assert CRLM(min_cluster_size=size).fit(X).cluster_sizes_.tolist() == [size]
+    sizes = np.sort(model.cluster_sizes_)
+    assert sizes[0] > CRLM(model.sigma_max_).fit(X).cluster_sizes_.min()
+    assert np.array_equal(CRLM(min_cluster_size=int(sizes[0])).fit_predict(X), model.labels_)
+    larger = CRLM(min_cluster_size=int(sizes[0]) + 1).fit(X)
+    assert larger.n_clusters_ == model.n_clusters_ - 1  # one of which may have rows of the other
+    assert larger.cluster_sizes_.min() >= sizes[1]
     with pytest.warns(TooSmallWarning, match="smaller min_cluster_size"):
-        assert CRLM(min_cluster_size=size + 1).fit(X).n_clusters_ == 0
+        assert CRLM(min_cluster_size=int(sizes[-1]) + 20).fit(X).n_clusters_ == 0
 
 
 def test_a_limit_takes_the_first_clusters():
@@ -173,8 +268,7 @@ def test_a_limit_takes_the_first_clusters():
     rows = [rng.choice(np.flatnonzero(y == j), sizes[j], False) for j in range(10)]
     X = X[np.concatenate(rows)]
     all_of_them = CRLM().fit(X)
-    # A wide ball has taken the centre of another, which is none then.
-    assert all_of_them.n_clusters_ < CRLM(all_of_them.sigma_max_).fit(X).n_clusters_
+    assert all_of_them.n_clusters_ > 1
     for k in range(1, all_of_them.n_clusters_ + 1):
         some = CRLM(max_clusters=k).fit(X)
         assert np.array_equal(some.center_indices_, all_of_them.center_indices_[:k])
@@ -248,41 +342,3 @@ def test_clear_clusters_have_the_common_bandwidth():
     found = CRLM().fit(model.sample(1500, rng=0)[0])
     assert found.sigma_estimate_.evidence == "clear"
     assert (found.bandwidths_ == found.sigma_max_).all()
-
-
-def test_once_there_are_clusters_the_rest_is_asked_as_many_times_more_gently():
-    X, y = load_digits(return_X_y=True)
-    rng = np.random.default_rng(3)
-    X = X[np.concatenate([rng.choice(np.flatnonzero(y == j), 30, False) for j in range(10)])]
-    model = CRLM().fit(X)
-    alpha, k = model.alpha, model.n_clusters_
-    assert model.sigma_estimate_.evidence == "moderate"
-    assert alpha < model.p_values_.max() <= k * alpha
-    assert (model.p_values_[: (model.p_values_ <= alpha).argmin()] <= alpha).all()
-    assert (CRLM(model.sigma_max_).fit(X).p_values_ <= alpha).all()  # the paper's loop, asked once
-    assert np.array_equal(model.predict(X), model.labels_)
-
-
-@pytest.mark.parametrize("alpha", [0.05, 0.2])
-def test_however_many_clusters_there_are_p_stays_small_and_background_background(alpha):
-    X, _ = load_digits(return_X_y=True)
-    model = CRLM(alpha=alpha).fit(X[:900])
-    assert model.n_clusters_ > 3
-    assert model.p_values_.max() <= max(alpha, 0.1)
-    assert (model.labels_ < 0).mean() > 0.1
-
-
-def test_own_bandwidths_follow_the_rows_of_a_lattice():
-    rng = np.random.default_rng(29)
-    rows = [rng.integers(0, 4, (700, 8))]
-    for _ in range(3):
-        moved = rng.integers(-1, 2, (80, 8)) * (rng.random((80, 8)) < 0.5)
-        rows.append(np.clip(rng.integers(0, 4, 8) + moved, 0, 3))
-    X = np.unique(np.vstack(rows).astype(float), axis=0)
-    w = rng.integers(50, 70, len(X))  # so that losses differ
-    model = CRLM().fit(X, sample_weight=w)
-    assert model._has_own_bandwidths
-    for seed in range(3):
-        order = np.random.default_rng(seed).permutation(len(X))
-        again = CRLM().fit(X[order], sample_weight=w[order])
-        assert np.array_equal(again.labels_, model.labels_[order])

@@ -332,20 +332,6 @@ def test_each_alert_comes_when_it_should(toy):
     assert "Clusters of two rows" in alerts_of(pairs, sigma_max=0.2, alpha=None)
 
 
-def test_clusters_that_need_others_beside_them_are_an_alert():
-    X, y = load_digits(return_X_y=True)
-    rng = np.random.default_rng(5)
-    X = X[np.concatenate([rng.choice(np.flatnonzero(y == j), 30, False) for j in range(10)])]
-    model = CRLM().fit(X)
-    (text,) = (
-        alert.text
-        for alert in find_alerts(model, X, model.sigma_estimate_)
-        if alert.title == "Less certain clusters"
-    )
-    assert text.startswith("Cluster 5 has p above alpha = 0.01, too much for one alone.")
-    assert "one in 100 of all" in text
-
-
 def test_means_within_a_radius_of_each_other_are_an_alert(toy):
     model, X, _ = toy
     moved = copy(model)

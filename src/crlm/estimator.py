@@ -59,14 +59,14 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
         Bandwidth, in the units of `X`. With 0.8 times the standard deviation per coordinate of
         the widest cluster a ball just holds it; the theorems ask for a little over twice
         (assumption A3), which serves where nothing else is near. "auto" takes the one at which
-        significant clusters hold most points (:func:`crlm.estimate_sigma`). Unless the evidence is
-        clear, it then gives single clusters one of their own, wider or narrower (`bandwidths_`),
-        as far as the ball around the same centre stays surprising or its rows are each other's
-        neighbours, and takes further clusters with p up to `alpha` times their number. In up to
-        three dimensions, where edges are blurred, it looks for narrower clusters among the rest
-        instead. When nothing is significant at any bandwidth it warns and goes on with a guess. A
-        number is taken as it is, for all clusters. "histogram" is the paper's own rule, a little
-        over twice the largest peak of the shortest distances.
+        significant clusters hold most points (:func:`crlm.estimate_sigma`). Where that is only
+        moderate evidence, each cluster has one of its own (`bandwidths_`): the clusters are then
+        balls around any row, with a significant core, whose rows keep more of their nearest
+        neighbours to themselves than those of other balls. In up to three dimensions, where any
+        ball does, it looks for narrower clusters among the rest instead. When nothing is
+        significant at any bandwidth it warns and goes on with a guess. A number is taken as it is,
+        for all clusters. "histogram" is the paper's own rule, a little over twice the largest peak
+        of the shortest distances.
     max_clusters : int or None, default=None
         The k of Algorithm 2, an upper limit. None takes as many as there are.
     min_cluster_size : int, default=2
@@ -74,12 +74,10 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
         rule is 2; a point alone is never a cluster.
     alpha : float or None, default=0.01
         Chance of reporting any cluster where there is only background. A ball that the
-        background makes more often is passed over (beside k other clusters with
-        ``sigma_max="auto"`` and evidence that is not clear: more often than k times that). The
-        background is assumed to be locally of one density, or of one that changes by less than a
-        factor of two over a ball; how its count grows with the radius is learnt from the data.
-        What skewed or discrete columns show without clusters is measured and taken off. Exact
-        copies of a row count once.
+        background makes more often is passed over. The background is assumed to be locally of one
+        density, or of one that changes by less than a factor of two over a ball; how its count
+        grows with the radius is learnt from the data. What skewed or discrete columns show without
+        clusters is measured and taken off. Exact copies of a row count once.
         None is the paper's rule alone: every ball of two points is a cluster.
     G : float or "auto", default=4.0
         Depth of the loss, greater than 1. "auto" is the smallest G with which all points of a
@@ -130,11 +128,12 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
     ball_centers_ : ndarray of shape (n_clusters_, n_features)
         Those rows; `predict` measures from them.
     losses_ : ndarray of shape (n_clusters_,)
-        Loss of each cluster when it was found, before it was widened; never decreasing among
-        those that were found with the same bandwidth.
+        Loss of each cluster when it was found; never decreasing among those of the same
+        bandwidth, unless each has its own.
     p_values_ : ndarray of shape (n_clusters_,)
-        Chance of a ball like that which it was found as, before it was widened, anywhere in a
-        background alone; NaN with ``alpha=None``.
+        Chance of a ball like that of the cluster anywhere in a background alone, or if it has a
+        bandwidth of its own, of the least likely ball around one of its rows; NaN with
+        ``alpha=None``.
     n_duplicates_ : int or None
         Rows that are exact copies of an earlier row; None, not counted, with landmarks.
     weights_ : ndarray of shape (n_clusters_,)
@@ -142,12 +141,12 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
     background_weight_ : float
         Share of the points in no cluster.
     sigma_max_ : float
-        The bandwidth that the clusters were found with.
+        The bandwidth that was given, or suggested by the data.
     radius_ : float
         Radius of its balls, ``sigma_max_ * sqrt(n_features * G_)``.
     bandwidths_, radii_ : ndarray of shape (n_clusters_,)
         Those of the balls that are the clusters. They differ from the common ones only with
-        "auto", with a test (`alpha`) and without landmarks, and only where that changes members.
+        "auto", with a test (`alpha`) and without landmarks.
     G_ : float
         The depth used.
     sigma_estimate_ : SigmaEstimate or None

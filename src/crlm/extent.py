@@ -1,113 +1,153 @@
-"""How far each cluster reaches: a bandwidth of its own.
+"""Clusters with a ball of their own, where no one radius suits all of them.
 
-Clusters are found with one radius for all. But real ones differ in width, and the radius that
-suits all of them cuts some short. So each is then given a ball of its own around its centre, the
-wider one of two:
+Real clusters differ in width, lie close together, and their background is crowded too. So where the
+evidence for one radius is not clear, every reference is asked how far a cluster around it would
+reach, and of these balls those are taken that *keep to themselves* most.
 
-* the widest that is still about as *surprising* as can be, with at least half of the surprise of
-  the most surprising one. Beyond its edge a ball gains nothing but background, and its surprise
-  falls. Once it has fallen below a quarter, a later rise is another cluster;
-* the one that *keeps to itself* most: in which more of the nearest neighbours of its rows lie than
-  in a ball of the background with as many rows (:mod:`crlm.closure`). Where the background is
-  crowded too, a cluster is surprising in its core only, and this tells how much belongs to it.
-
-A cluster of which too many of the rows' neighbours are elsewhere is none.
+* *Strength.* The closure of a ball (:mod:`crlm.closure`) over what is usual for balls of the
+  background with as many rows, in standard errors.
+* *Extent.* The narrowest ball around a row that is about as strong as any. Where the row's balls
+  are significant (:mod:`crlm.significance`) also as far as they keep half of the largest surprise:
+  beyond the edge of a cluster a ball gains nothing but background, and its surprise falls. Once it
+  has fallen below a quarter, a later rise is another cluster.
+* *Choice.* Strongest first. A ball is one of the clusters if it is at least half as strong as the
+  strongest; if it holds the centre of a significant ball, and such balls hold enough of its rows;
+  and if enough of its rows, and of their neighbours, are still its own. A ball gives way to smaller
+  ones inside it that are together stronger.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crlm.closure import Closure
-from crlm.greedy import Ball
-from crlm.loss import sq_cutoff
-from crlm.search import Floats, Weights
-from crlm.search.distance import sq_distances_of_pairs
+from crlm.growth import LARGEST, Growth
+from crlm.references import References, fingerprints
 from crlm.significance import MIN_SIZE, Background
 
 F64 = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+Rows = NDArray[np.intp]
 
-# Radii differ by 2**(1/32), as where one is chosen for all (:mod:`crlm.sigma`): from the 16th
-# below, 1 / sqrt(2) of that one, up to 16 octaves above; a ball of half of the points is none.
-_STEPS = np.arange(-16, 16 * 32 + 1) / 32.0
-_COMMON = 16  # place of that one radius
-_LASTS, _LOST = 0.5, 0.25
 _AS_GOOD = 0.95  # one in twenty is chance, as in the choice of the one radius
-_OWN = 0.6  # of the neighbours of its rows must be its own
+_LASTS, _LOST = 0.5, 0.25
+_STRONG = 0.5  # as strong as the strongest
+_ALIKE = 0.02  # steps of strength within which the narrowest ball comes first
+_CORE = 0.2  # of the rows of a ball are in significant ones
+_LEFT = 0.5  # of its rows are in no cluster yet
+_OWN = 0.6  # of the neighbours of these are among them: clearly more than half
+_PART, _SHARED = 2.0 / 3.0, 0.2  # parts of a ball are well smaller, and all but disjoint
+_SURE = 1e-3  # no share is known better than this
+_LEAST = 20  # rows of the background, or else all are asked
+_BLOCK = 128  # rows of which all balls are measured at a time: 1 MB for each measure
+_BEYOND = math.log(2.0) / 32.0  # from the last row inside, half-way to the next, but at most 2 %
 
 
-class Extent(NamedTuple):
-    """A cluster with a bandwidth of its own."""
+class OwnBall(NamedTuple):
+    """A cluster: a ball around one of the references."""
 
-    number: int  # which of the balls it was found as
-    ball: Ball
-    bandwidth: float
+    center: int  # which of them
+    log_radius: float
+    p_value: float  # of the most significant ball around one of its rows
 
 
-def own_extents(
-    X: Floats,
-    weights: Weights,
-    background: Background,
-    balls: Sequence[Ball],
-    sigma_max: float,
-    G: float,
-    alpha: float,
-    min_size: int,
-) -> Iterator[Extent]:
-    """Yield the balls, each as far as its cluster reaches, in the order found.
+def own_balls(background: Background, alpha: float) -> Iterator[OwnBall]:
+    """Yield the clusters that the references show.
 
-    Rows belong to the first ball that reaches them. A ball whose centre another one took, that is
-    too small or not significant without what others took, or whose rows have too many of their
-    neighbours elsewhere, is left out.
+    They are in the order in which they take their rows: each has those that none before has.
     """
-    if not balls:
+    references, growth = background.references, background.growth
+    if growth is None:
         return
-    references = background.references
-    log_n = math.log(references.n_points)
+    log_n = math.log(len(references.rows))
     needed = log_n - math.log(alpha)
-    bandwidths = sigma_max * np.exp2(_STEPS)
-    cutoffs = np.array([sq_cutoff(own, X.shape[1], G) for own in bandwidths.tolist()])
-    log_R = 0.5 * np.log(cutoffs)
-    free = np.ones(len(X), dtype=bool)
-    in_ball = np.full(len(X), -1)
-    for number, ball in enumerate(balls):
-        in_ball[ball.members] = number
-    in_ball = in_ball[references.rows]
-    closure = Closure(references, in_ball < 0)
-    for number, ball in enumerate(balls):
-        i = ball.center_index
-        if not free[i]:
-            continue
-        sq_dist = _sq_distances_from(X, i)
-        # Balls are open: a row at the very radius is in the next one.
-        first = np.searchsorted(cutoffs, sq_dist, side="right")
-        points = np.bincount(first[free & references.distinct], minlength=len(cutoffs) + 1)
-        m = np.maximum(np.cumsum(points[:-1]) - 1, 0)
-        surprise = log_n - background.log_p(references.around_of(X, i), m, log_R, math.log(alpha))
-        if surprise.max() < needed:
-            continue
-        own = ((in_ball < 0) | (in_ball == number)) & free[references.rows]
-        excess = closure.excess(references.log_distances_of(X, i), log_R, own)
-        at = max(_widest(surprise, needed), _most_closed(excess))
-        counts = free & (weights > 0)
-        if not (counts & (first > min(at, _COMMON)) & (first <= max(at, _COMMON))).any():
-            at = _COMMON  # nothing lies between the two
-        if at < _COMMON and weights[free & (first <= at)].sum() < min_size:
-            at = _COMMON  # as large as it was found
-        inside = free & (first <= at)
-        size = weights[inside].sum().item()
-        seen = inside[references.rows]
-        if size < min_size or (seen.sum() >= MIN_SIZE and closure.of(seen) < _OWN):
-            continue
-        free[inside] = False
-        yield Extent(
-            number, Ball(i, np.flatnonzero(inside), size, ball.loss), float(bandwidths[at])
+    surprise = _surprises(references, growth)
+    surprise /= background.inflation.simple
+    closure = Closure(references)
+    balls = _Balls.drawn(references, closure, surprise, needed)
+    for i in _chosen(balls, closure, needed):
+        p_value = math.exp(min(log_n - balls.surprise[i], 0.0))
+        yield OwnBall(i, float(balls.log_radius[i]), p_value)
+
+
+class _Balls(NamedTuple):
+    """A ball around each of the references, as far as a cluster around it would reach."""
+
+    inside: Mask  # (n, n) the references in each
+    log_radius: F64
+    strength: F64
+    surprise: F64  # the largest of any ball around one of the references inside
+    core: F64  # share of the references inside that significant balls hold
+    marks: NDArray[np.uint64]  # of what lies around, to tell equals apart in any order
+
+    @classmethod
+    def drawn(
+        cls, references: References, closure: Closure, surprise: F64, needed: float
+    ) -> _Balls:
+        """Draw them, given the surprise of all balls around each reference."""
+        log_r, log_D = references.log_r, references.log_distances
+        rows, m = np.arange(len(log_r)), _sizes(len(log_r))
+        most = surprise.max(axis=1)
+        closures = np.array([closure.profile(log_d)[m] for log_d in log_D])
+        alone = most < needed
+        usual = closures[alone] if alone.sum() >= _LEAST else closures
+        strengths = _strengths(closures, np.median(usual, axis=0), m + 1)
+        # Balls end between two distances: of rows that are equally far, all are inside.
+        ends = log_r[:, m] < log_r[:, m + 1]
+        strengths[~ends] = -np.inf
+        at = _narrowest(strengths)
+        for i in np.flatnonzero(~alone):
+            at[i] = max(at[i], _widest(surprise[i], needed))
+        at = _next(ends, at)
+        last = log_r[rows, m[at]]
+        inside = log_D <= last[:, None]
+        best = log_r[rows, m[surprise.argmax(axis=1)]]
+        is_core = (log_D[~alone] <= best[~alone, None]).any(axis=0)
+        return cls(
+            inside,
+            last + np.minimum(0.5 * (log_r[rows, m[at] + 1] - last), _BEYOND),
+            strengths[rows, at],
+            np.array([most[members].max() for members in inside]),
+            np.array([is_core[members].mean() for members in inside]),
+            fingerprints(log_r),
         )
+
+
+def _sizes(n: int) -> Rows:
+    """Sizes of balls among `n` points, without the centre: the rest is enough to compare with."""
+    return np.arange(MIN_SIZE - 1, max(MIN_SIZE, int(LARGEST * n) + 1))
+
+
+def _surprises(references: References, growth: Growth) -> F64:
+    """Surprise of the ball of each size around each reference, (n, n_sizes)."""
+    log_r = references.log_r
+    m = _sizes(len(log_r))
+    parts = np.array_split(np.arange(len(log_r)), -(-len(log_r) // _BLOCK))
+    return np.concatenate(
+        [
+            growth.surprise(references.around, rows[:, None], m, log_r[rows[:, None], m])
+            for rows in parts
+        ]
+    )
+
+
+def _strengths(closures: F64, usual: F64, size: Rows) -> F64:
+    """Closures over what is usual for balls of as many rows, in standard errors."""
+    usual = np.clip(usual, _SURE, 1.0 - _SURE)
+    strengths: F64 = (closures - usual) / np.sqrt(usual * (1.0 - usual) / size)
+    return strengths
+
+
+def _narrowest(strengths: F64) -> Rows:
+    """Place of the narrowest ball around each row that is as strong as any."""
+    top = strengths.max(axis=1, keepdims=True)
+    at: Rows = np.argmax(strengths >= np.where(top > 0.0, _AS_GOOD * top, top), axis=1)
+    return at
 
 
 def _widest(surprise: F64, needed: float) -> int:
@@ -119,12 +159,49 @@ def _widest(surprise: F64, needed: float) -> int:
     return int(np.flatnonzero(lasts)[-1])
 
 
-def _most_closed(excess: F64) -> int:
-    """Place of the narrowest ball that is as closed as any; 0 if none is more than usual."""
-    most = excess.max()
-    return int(np.flatnonzero(excess >= _AS_GOOD * most)[0]) if most > 0.0 else 0
+def _next(ends: Mask, at: Rows) -> Rows:
+    """First place from `at` on where a ball ends; the last place if there is none."""
+    places = np.where(ends, np.arange(ends.shape[1]), ends.shape[1] - 1)
+    ahead = np.minimum.accumulate(places[:, ::-1], axis=1)[:, ::-1]
+    moved: Rows = np.take_along_axis(ahead, at[:, None], axis=1)[:, 0]
+    return moved
 
 
-def _sq_distances_from(X: Floats, i: int) -> F64:
-    rows = np.arange(len(X))
-    return sq_distances_of_pairs(X, rows, X, np.full(len(X), i))
+def _chosen(balls: _Balls, closure: Closure, needed: float) -> Iterator[int]:
+    """Balls that are clusters, the strongest first."""
+    inside, strength = balls.inside, balls.strength
+    may = (balls.surprise >= needed) & (balls.core >= _CORE) & (strength > 0.0)
+    strong = strength >= _STRONG * strength[may].max(initial=0.0)
+    rows = np.flatnonzero(may & strong)
+    # All rows of a cluster, and some near it, have about the same ball: the middle one first.
+    weaker = np.floor(np.log(strength[rows].max(initial=0.0) / strength[rows]) / _ALIKE)
+    order = np.lexsort([balls.marks[rows], balls.log_radius[rows], weaker])
+    candidates: list[int] = rows[order].tolist()
+    size = inside.sum(axis=1)
+    free = np.ones(len(size), dtype=bool)
+
+    def is_cluster(i: int) -> bool:
+        own = inside[i] & free
+        enough = own.sum() >= max(MIN_SIZE, _LEFT * size[i])
+        return bool(free[i] and enough and closure.of(own) >= _OWN)
+
+    def are_apart(i: int, j: int) -> bool:
+        return bool((inside[i] & inside[j]).sum() <= _SHARED * min(size[i], size[j]))
+
+    def parts(i: int) -> list[int]:
+        """Smaller balls in one that are together stronger."""
+        found: list[int] = []
+        for j in candidates:
+            may_be = inside[i, j] and free[j] and size[j] <= _PART * size[i]
+            if may_be and all(are_apart(j, other) for other in found):
+                found.append(j)
+        stronger = np.square(strength[found]).sum() > strength[i] ** 2
+        return found if len(found) > 1 and stronger else []
+
+    for i in candidates:
+        if not is_cluster(i):
+            continue
+        for j in parts(i) or [i]:
+            if is_cluster(j):
+                free &= ~inside[j]
+                yield j

@@ -47,6 +47,7 @@ _BLOCK = 512  # rows measured against the references at a time: 8 MB
 # Decoys that are asked, of which the worst counts. A quick look is enough where there are many rows
 # and four times as much as it leaves to be asked for.
 _DECOYS, _MANY, _BEYOND = 3, 1024, 4.0
+_THIN = 2.0  # growth of the points of a plane: on lines they have less
 # Two points cannot be told from chance: any point has a nearest neighbour.
 MIN_SIZE = 3
 
@@ -90,6 +91,11 @@ class Background:
     def alone(self) -> bool:
         """Whether the references may be background alone."""
         return self.top < self.needed
+
+    @property
+    def is_thin(self) -> bool:
+        """Whether rows lie along lines, so that any ball keeps to itself, whatever it holds."""
+        return self.growth is not None and float(np.median(self.growth.delta)) < _THIN
 
     @property
     def top(self) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import islice
@@ -12,14 +12,15 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from crlm.greedy import Ball, Cluster, accepted_balls, mean_shift_step
-from crlm.loss import G_PAPER, sq_cutoff
+from crlm.loss import G_PAPER, QUANTUM, fixed_point, robust_loss, sq_cutoff
 from crlm.search import Floats, Neighbourhood, Weights
+from crlm.search.distance import sq_distances_of_pairs
 from crlm.sigma import ALPHA, Evidence, SigmaEstimate, suggest_sigma_max
 from crlm.significance import MIN_SIZE, Background, Judge
 
 # Clusters three times as narrow as others are common; half an octave is near enough to the best.
 _CLOSER = np.exp2([-0.5, -1.0, -1.5, -2.0])
-_MOST = 0.1  # the largest p-value beside any number of others; one ball in ten backgrounds is none
+_PLACES = 2.0**20  # of an octave: finer than rows differ, coarser than distances are rounded
 
 
 class Judged(NamedTuple):
@@ -112,31 +113,39 @@ class Task:
         `search` gives the losses and balls of all rows at a smaller bandwidth. With clear evidence
         clusters stay the same for many bandwidths, and so they do here.
         """
-        if self.alpha is None:
-            return self.clusters(near, sigma_max)
-        if self.background.references.is_flat:
-            return self._with_closer(self.clusters(near, sigma_max), sigma_max, search)
-        if evidence == "clear":
-            return self.clusters(near, sigma_max)
-        return self._widened(near, sigma_max)
+        if self.has_own_balls(evidence):
+            return list(islice(self._with_own_balls(sigma_max), self.k))
+        found = self.clusters(near, sigma_max)
+        if self.alpha is None or not self.background.references.is_flat:
+            return found
+        return self._with_closer(found, sigma_max, search)
 
-    def _widened(self, near: Neighbourhood, sigma_max: float) -> list[Judged]:
-        """Clusters as far as each of them reaches."""
-        from crlm.extent import own_extents  # not for a given bandwidth
+    def has_own_balls(self, evidence: Evidence) -> bool:
+        """Whether each cluster is sought with a ball of its own."""
+        background = self.background
+        many = not (background.references.is_flat or background.is_thin)  # dimensions
+        return self.alpha is not None and evidence == "moderate" and many
 
-        # A wide ball may take the centres of others, so that more than k are looked at; and it may
-        # be large enough when it is wide.
-        least = min(self.min_size, MIN_SIZE)
-        all_of_them = replace(self, k=None, min_size=least, learnt=self.background)
-        found = all_of_them.balls(near, sigma_max, self.weights, again=True)
-        wide = own_extents(
-            *(self.X, self.weights, self.background, [ball for ball, _ in found]),
-            *(sigma_max, self.G, self._beside(len(found)), self.min_size),
-        )
-        return [
-            self._judged(own.ball, found[own.number][1], own.bandwidth)
-            for own in islice(wide, self.k)
-        ]
+    def _with_own_balls(self, sigma_max: float) -> Iterator[Judged]:
+        """Clusters that are large enough, each as far as it reaches."""
+        from crlm.extent import own_balls  # not for a given bandwidth
+
+        rows, d = np.arange(len(self.X)), self.X.shape[1]
+        free = np.ones(len(rows), dtype=bool)
+        for own in own_balls(self.background, self._level):
+            i = int(self.background.references.rows[own.center])
+            octaves = (own.log_radius - math.log(self.radius(sigma_max))) / math.log(2.0)
+            bandwidth = sigma_max * 2.0 ** (round(octaves * _PLACES) / _PLACES)
+            sq_dist = sq_distances_of_pairs(self.X, rows, self.X, np.full(len(rows), i))
+            inside = free & (sq_dist < sq_cutoff(bandwidth, d, self.G))
+            size = self.weights[inside].sum().item()
+            if size < self.min_size:
+                continue
+            free &= ~inside
+            loss = fixed_point(robust_loss(sq_dist[inside], bandwidth, d, self.G))
+            total = float((loss * self.weights[inside]).sum() * QUANTUM)
+            ball = Ball(i, np.flatnonzero(inside), size, total)
+            yield self._judged(ball, own.p_value, bandwidth)
 
     def _with_closer(
         self, found: list[Judged], sigma_max: float, search: Callable[[float], Neighbourhood]
@@ -164,38 +173,21 @@ class Task:
         sigma_max: float,
         weights: Weights,
         n_distinct: Callable[[Ball], int] | None = None,
-        *,
-        again: bool = False,
     ) -> list[tuple[Ball, float]]:
-        """Balls of these clusters, in the order found, and their p-values.
-
-        `again`: once there are k clusters, p-values of k alpha are as good as alpha was for the
-        first, for a share of alpha of what is reported is then chance (Benjamini and Hochberg).
-        So the rest is looked through again, until nothing is added. Beyond 0.1 nothing counts.
-        """
+        """Balls of these clusters, in the order found, and their p-values."""
         if self.alpha is None:
             found = accepted_balls(near, weights, self._is_large)
             return [(ball, math.nan) for ball in islice(found, self.k)]
         promising = near.alone > near.L
         if n_distinct is None:
             promising &= self.background.references.distinct  # a copy has the same ball
-        candidates = np.flatnonzero(promising)
-        balls: list[tuple[Ball, float]] = []
-        while True:
-            level = self._beside(len(balls))
-            judge = Judge(self.X, self.background, self.radius(sigma_max), level, n_distinct)
-            accept, may = partial(self._accepts, judge), judge.may_be_centers(near)
-            found = accepted_balls(near, weights, accept, candidates, may)
-            more = list(islice(found, None if self.k is None else self.k - len(balls)))
-            if not balls and not judge.any_beyond_doubt(more):
-                return []
-            balls += [(ball, judge.p_value(ball)) for ball in more]
-            if not again or not more or self._beside(len(balls)) == level:
-                return balls
-
-    def _beside(self, k: int) -> float:
-        """P-value that is small enough beside `k` clusters."""
-        return max(self._level, min(k * self._level, _MOST))
+        judge = Judge(self.X, self.background, self.radius(sigma_max), self.alpha, n_distinct)
+        accept, may = partial(self._accepts, judge), judge.may_be_centers(near)
+        found = accepted_balls(near, weights, accept, np.flatnonzero(promising), may)
+        balls = list(islice(found, self.k))
+        if not judge.any_beyond_doubt(balls):
+            return []
+        return [(ball, judge.p_value(ball)) for ball in balls]
 
     def _is_large(self, ball: Ball) -> bool:
         return ball.size >= self.min_size

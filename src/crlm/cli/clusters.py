@@ -22,7 +22,7 @@ _HEAD = ("#", "size", "σ\u0302", "p", "loss", "nearest other centre (÷√2d)")
 
 def summary(model: CRLM, dropped: Sequence[int] = (), *, err: bool = False) -> list[str]:
     """Lines for stdout or stderr that say what was found: bandwidth, clusters, background."""
-    rows = [*cluster_table(model, err=err), *less_certain(model), *background(model, dropped)]
+    rows = [*cluster_table(model, err=err), *background(model, dropped)]
     return [bandwidth(model), "", *(f"  {row}" for row in rows)]
 
 
@@ -62,17 +62,6 @@ def cluster_table(model: CRLM, limit: int = MAX_LINES, *, err: bool = False) -> 
     return [
         *aligned([_HEAD, *rows], err=err),
         *([f"... and {more:,} more (all of them: --json)"] if more else []),
-    ]
-
-
-def less_certain(model: CRLM) -> list[str]:
-    """Line about clusters with larger p-values than a single one may have."""
-    above = 0 if model.alpha is None else int((model.p_values_ > model.alpha).sum())
-    if not above:
-        return []
-    return [
-        f"p > {model.alpha:g}    {count(above, 'cluster')}: beside others, p may be up to alpha "
-        f"times the number found"
     ]
 
 

@@ -126,6 +126,11 @@ class Engine:
         self.stops = stops(self.pairs, self.task, high, sigma, self.suggested)
         self.start = Settings(sigma, self.task.min_size, self.task.k, self.task.alpha)
 
+    @property
+    def has_own_balls(self) -> bool:
+        """Whether a fit with these settings gives each cluster a bandwidth of its own."""
+        return self._given == "auto" and self.task.has_own_balls(self.estimate.evidence)
+
     def fits_in_a_page(self) -> bool:
         """Whether a page may do it by itself."""
         whole = np.issubdtype(self.task.weights.dtype, np.integer)

@@ -198,6 +198,7 @@ class Session:
         return {
             **self._about(),
             **self.phase,
+            "ownBandwidths": self.own_bandwidths or engine.has_own_balls,
             "start": settings_record(engine.start),
             "suggested": engine.suggested,
             "estimate": estimate._asdict(),
@@ -250,7 +251,6 @@ class Session:
             "folder": self.folder.name or str(self.folder),
             "version": __version__,
             "maxDrawn": MAX_DRAWN,
-            "ownBandwidths": self.own_bandwidths,
         }
 
     @property

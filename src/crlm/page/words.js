@@ -17,7 +17,7 @@ export function doubt({ clusters, settings }, { n, ownBandwidths }) {
     return "One cluster holds most of the rows: σ is probably too large, and background was absorbed.";
   }
   if (ownBandwidths) {
-    return "All clusters have the same σ here. In the saved model each has one of its own, so that some rows differ.";
+    return "All clusters have the same σ here. A fit without a σ of yours gives each one of its own, so that clusters differ.";
   }
   return "";
 }

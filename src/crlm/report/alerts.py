@@ -45,7 +45,6 @@ def find_alerts(model: CRLM, points: Floats, estimate: SigmaEstimate) -> list[Al
         *_close(model),
         *_copies(model),
         *_pairs(model),
-        *_less_certain(model),
     ]
     return sorted(found, key=lambda alert: alert.level != "warning")
 
@@ -167,18 +166,6 @@ def _pairs(model: CRLM) -> list[Alert]:
         f"alone produces. min_cluster_size=3 leaves them out."
     )
     return [Alert("note", "Clusters of two rows", text)]
-
-
-def _less_certain(model: CRLM) -> list[Alert]:
-    above = [] if model.alpha is None else np.flatnonzero(model.p_values_ > model.alpha).tolist()
-    if not above:
-        return []
-    text = (
-        f"{_clusters(above)} {'has' if len(above) == 1 else 'have'} p above alpha = "
-        f"{model.alpha:g}, too much for one alone. Beside others p may be up to alpha times the "
-        f"number found; one in {1.0 / model.alpha:,.0f} of all that is reported is then chance."
-    )
-    return [Alert("note", "Less certain clusters", text)]
 
 
 def member_counts(model: CRLM) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
