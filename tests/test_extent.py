@@ -1,6 +1,7 @@
 """Each cluster has the bandwidth that suits it."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,10 +11,10 @@ from crlm import CRLM, GMMUB, extent, scores
 from crlm.assign import assign
 from crlm.closure import Closure
 from crlm.errors import TooSmallWarning
-from crlm.extent import own_balls
+from crlm.extent import keep_to_themselves, own_balls
 from crlm.loss import fixed_point, robust_loss, sq_cutoff
 from crlm.references import Around, References
-from crlm.significance import Background
+from crlm.significance import Background, Inflation
 
 pytestmark = pytest.mark.filterwarnings("ignore::crlm.errors.WeakEvidenceWarning")
 
@@ -36,7 +37,7 @@ def clusters_of(parts, n=800):
 def balls_in(X, alpha=0.01):
     """Rows of each of the balls that own_balls yields, as masks, and the balls."""
     background = Background.learn(X, ones(len(X)))
-    found = list(own_balls(background, alpha))
+    found = list(own_balls(background, alpha, lambda own: True))
     log_D = background.references.log_distances
     return [log_D[own.center] < own.log_radius for own in found], found
 
@@ -80,12 +81,16 @@ def test_a_tight_cluster_does_not_swallow_its_neighbour():
         taken |= rows
 
 
-def chosen(of_both, of_one, core=1.0, surprise=9.0):
-    """Which balls are clusters, of two groups of ten with a ball of both around the first row."""
+def chosen(of_both, of_one, core=1.0, surprise=9.0, least=0, shared=0):
+    """Which balls are clusters, of two groups of ten with a ball of both around the first row.
+
+    `shared` rows of the first group are in the balls of the second one, too.
+    """
     rng = np.random.default_rng(0)
     X = np.vstack([rng.normal(size=(10, 5)), rng.normal(size=(10, 5)) + 20.0])
     first, group = np.arange(20) == 0, np.arange(20) < 10
     inside = first[:, None] | (group[:, None] == group)
+    inside[10:, 10 - shared : 10] = True
     balls = extent._Balls(
         inside,
         np.where(first, 3.0, 1.0),
@@ -94,7 +99,8 @@ def chosen(of_both, of_one, core=1.0, surprise=9.0):
         np.full(20, core),
         np.arange(20, dtype=np.uint64),
     )
-    found = extent._chosen(balls, Closure(References.choose(X, ones(20))), 5.0)
+    closure = Closure(References.choose(X, ones(20)))
+    found = extent._chosen(balls, closure, 5.0, lambda i: inside[i].sum() >= least)
     return [np.flatnonzero(inside[i]).tolist() for i in found]
 
 
@@ -107,6 +113,24 @@ def test_a_ball_gives_way_to_smaller_ones_that_are_together_stronger():
     assert chosen(2.8, 3.0) == EACH
     assert chosen(3.0, 2.98) == EACH  # about as strong: the narrower ones first
     assert chosen(0.0, 0.0) == []
+    assert chosen(4.0, 3.0, least=11) == BOTH  # the others are too small to be clusters
+    assert chosen(4.0, 3.0, least=21) == []
+    assert chosen(4.0, 3.0, shared=5) == BOTH  # nor are they apart
+
+
+def test_a_ball_of_which_others_took_more_than_half_is_none(monkeypatch):
+    """Six rows and, far away, four; a ball of the six, and one of all around one of the four."""
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(size=(6, 5)), rng.normal(size=(4, 5)) + 20.0])
+    rows = np.arange(10)
+    inside = np.where(rows[:, None] == 9, True, rows < 6)
+    strength = np.select([rows == 0, rows == 9], [3.0, 2.0], 0.0)
+    same = np.ones(10)
+    balls = extent._Balls(inside, same, strength, 9.0 * same, same, rows.astype(np.uint64))
+    closure = Closure(References.choose(X, ones(10)))
+    assert list(extent._chosen(balls, closure, 5.0, lambda i: True)) == [0]
+    monkeypatch.setattr(extent, "_LEFT", 0.4)
+    assert list(extent._chosen(balls, closure, 5.0, lambda i: True)) == [0, 9]
 
 
 def test_a_cluster_has_a_significant_core_that_is_not_too_small_a_part_of_it():
@@ -164,18 +188,73 @@ def test_rows_along_a_line_have_one_bandwidth():
     assert (model.bandwidths_ == model.sigma_max_).all()
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_balls_on_a_lattice_follow_the_rows(seed):
-    """With many equal distances, and rows with the same cluster around them."""
+def lattice(seed):
+    """Three crowded places on a lattice: many equal distances, and equal balls around rows."""
     rng = np.random.default_rng(seed)
-    X = np.unique(
-        np.vstack([rng.integers(-9, 10, (300, 6)), 4 + rng.integers(-1, 2, (60, 6))]), axis=0
-    ).astype(float)
-    order = rng.permutation(len(X))
-    here, there = balls_in(X)[0], balls_in(X[order])[0]
-    assert len(here) == len(there) > 0
-    for rows, shuffled in zip(here, there, strict=True):
-        assert np.array_equal(rows[order], shuffled)
+    places = [rng.integers(-3, 4, 6) + rng.integers(-1, 2, (50, 6)) for _ in range(3)]
+    return np.unique(np.vstack([rng.integers(-4, 5, (400, 6)), *places]), axis=0).astype(float)
+
+
+@pytest.mark.parametrize("seed", [0, 2, 3, 5])
+def test_balls_on_a_lattice_follow_the_rows_and_the_units(seed):
+    X = lattice(seed)
+    here = balls_in(X)[0]
+    assert len(here) > 1
+    order = np.random.default_rng(seed).permutation(len(X))
+    for units in (1.0, 4.0, 2.0**20, 3.7):
+        there = balls_in(units * X[order])[0]
+        assert len(here) == len(there)
+        for rows, shuffled in zip(here, there, strict=True):
+            assert np.array_equal(rows[order], shuffled)
+
+
+def many_small(k, size, d, sigma, n):
+    rng = np.random.default_rng(0)
+    centers = rng.uniform(-10, 10, (k, d))
+    rows = [center + sigma * rng.normal(size=(size, d)) for center in centers]
+    y = np.repeat(np.arange(-1, k), [n, *[size] * k])
+    return np.vstack([rng.uniform(-10, 10, (n, d)), *rows]), y
+
+
+def test_clusters_of_one_radius_stay_where_they_keep_to_themselves_more():
+    """Clusters of eight have too few rows to be told by thirteen neighbours each."""
+    X, y = many_small(30, 8, 10, 1.5, 400)
+    model = CRLM().fit(X)
+    assert model.sigma_estimate_.evidence == "moderate"
+    assert (model.bandwidths_ == model.sigma_max_).all()
+    assert scores.f_measure(y, model.labels_) > 0.95
+    members = [np.flatnonzero(model.labels_ == j) for j in range(model.n_clusters_)]
+    background = Background.learn(X, ones(len(X)))
+    own = [np.flatnonzero(rows) for rows in balls_in(X)[0]]
+    kept = [keep_to_themselves(background.references, sets) for sets in (members, own)]
+    assert kept[0] > kept[1] + 0.15
+
+
+def test_clusters_of_one_radius_stay_where_no_ball_is_one():
+    """Five rows, of 26 columns, in 282 of a background with a crowded middle."""
+    rng = np.random.default_rng(33)
+    d, n = int(rng.integers(4, 30)), int(rng.integers(30, 600))
+    parts = [rng.normal(size=(n, d))]
+    for _ in range(int(rng.integers(1, 4))):
+        size = int(rng.integers(3, 12))
+        parts.append(rng.normal(size=d) * 0.8 + rng.uniform(0.02, 0.7) * rng.normal(size=(size, d)))
+    X = np.vstack(parts)
+    assert X.shape == (287, 26)
+    assert balls_in(X)[0] == []
+    model = CRLM().fit(X)
+    assert model.sigma_estimate_.evidence == "moderate"
+    assert np.flatnonzero(model.labels_ == 0).tolist() == [282, 283, 284, 285, 286]
+
+
+def test_what_decoys_show_is_taken_off(monkeypatch, digits):
+    X, _ = digits
+    background = Background.learn(X, ones(len(X)))
+    (first, *_) = own_balls(background, 0.01, lambda own: True)
+    twice = replace(background)
+    object.__setattr__(twice, "inflation", Inflation(1.0, 2.0))
+    (half, *_) = own_balls(twice, 0.01, lambda own: True)
+    log_n = math.log(len(X))
+    assert log_n - math.log(first.p_value) == pytest.approx(2.0 * (log_n - math.log(half.p_value)))
 
 
 @pytest.fixture(scope="module")
@@ -250,15 +329,16 @@ def test_own_bandwidths_are_saved(digits, model, tmp_path):
 
 
 def test_the_least_size_is_that_of_the_ball_which_is_the_cluster(digits, model):
+    """A ball that is too small takes no rows, so that one around another row may have them."""
     X, _ = digits
     sizes = np.sort(model.cluster_sizes_)
     assert sizes[0] > CRLM(model.sigma_max_).fit(X).cluster_sizes_.min()
     assert np.array_equal(CRLM(min_cluster_size=int(sizes[0])).fit_predict(X), model.labels_)
     larger = CRLM(min_cluster_size=int(sizes[0]) + 1).fit(X)
-    assert larger.n_clusters_ == model.n_clusters_ - 1  # one of which may have rows of the other
-    assert larger.cluster_sizes_.min() >= sizes[1]
+    assert larger.cluster_sizes_.tolist() == [59, 92]
+    assert np.array_equal(larger.predict(X), larger.labels_)
     with pytest.warns(TooSmallWarning, match="smaller min_cluster_size"):
-        assert CRLM(min_cluster_size=int(sizes[-1]) + 20).fit(X).n_clusters_ == 0
+        assert CRLM(min_cluster_size=150).fit(X).n_clusters_ == 0
 
 
 def test_a_limit_takes_the_first_clusters():

@@ -79,8 +79,8 @@ class Certificate:
         Distances between the means, or only the smallest when clusters are many.
     bandwidths : ndarray or None
         Those of the balls, where they are not all `sigma_max`. Margins and theorems concern
-        Algorithm 2 with `sigma_max` for all of them; where it must return this partition, the
-        wider balls hold nothing else.
+        Algorithm 2 with `sigma_max` for all of them, which may give other clusters; where it must
+        return this partition, these balls hold nothing else.
     """
 
     n: int

@@ -61,12 +61,12 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
         (assumption A3), which serves where nothing else is near. "auto" takes the one at which
         significant clusters hold most points (:func:`crlm.estimate_sigma`). Where that is only
         moderate evidence, each cluster has one of its own (`bandwidths_`): the clusters are then
-        balls around any row, with a significant core, whose rows keep more of their nearest
-        neighbours to themselves than those of other balls. In up to three dimensions, where any
-        ball does, it looks for narrower clusters among the rest instead. When nothing is
-        significant at any bandwidth it warns and goes on with a guess. A number is taken as it is,
-        for all clusters. "histogram" is the paper's own rule, a little over twice the largest peak
-        of the shortest distances.
+        balls around any row (of 2,048), with a significant core, whose rows keep more of their
+        nearest neighbours to themselves than those of other balls. In up to three dimensions,
+        where any ball does, it looks for narrower clusters among the rest instead. When nothing
+        is significant at any bandwidth it warns and goes on with a guess. A number is taken as it
+        is, for all clusters. "histogram" is the paper's own rule, a little over twice the largest
+        peak of the shortest distances.
     max_clusters : int or None, default=None
         The k of Algorithm 2, an upper limit. None takes as many as there are.
     min_cluster_size : int, default=2
@@ -102,7 +102,7 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
     memory_limit : int or str, default="auto"
         Bytes, or a size such as "2GB", that a fit may allocate. With less it takes longer:
         pairs that do not fit are not stored. "auto" is half of the free memory. The labels do
-        not depend on it. (``sigma_max="auto"`` works in some 100 MB of its own.)
+        not depend on it. (``sigma_max="auto"`` works in some 150 MB of its own.)
     n_jobs : int or None, default=None
         Threads. None and -1 use every core. The labels do not depend on it.
     random_state : int, Generator, RandomState or None, default=None

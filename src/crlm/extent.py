@@ -19,7 +19,7 @@ reach, and of these balls those are taken that *keep to themselves* most.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -56,8 +56,10 @@ class OwnBall(NamedTuple):
     p_value: float  # of the most significant ball around one of its rows
 
 
-def own_balls(background: Background, alpha: float) -> Iterator[OwnBall]:
-    """Yield the clusters that the references show.
+def own_balls(
+    background: Background, alpha: float, is_large: Callable[[OwnBall], bool]
+) -> Iterator[OwnBall]:
+    """Yield the clusters that the references show, as far as they are large enough.
 
     They are in the order in which they take their rows: each has those that none before has.
     """
@@ -70,9 +72,21 @@ def own_balls(background: Background, alpha: float) -> Iterator[OwnBall]:
     surprise /= background.inflation.simple
     closure = Closure(references)
     balls = _Balls.drawn(references, closure, surprise, needed)
-    for i in _chosen(balls, closure, needed):
+
+    def ball(i: int) -> OwnBall:
         p_value = math.exp(min(log_n - balls.surprise[i], 0.0))
-        yield OwnBall(i, float(balls.log_radius[i]), p_value)
+        return OwnBall(i, float(balls.log_radius[i]), p_value)
+
+    for i in _chosen(balls, closure, needed, lambda i: is_large(ball(i))):
+        yield ball(i)
+
+
+def keep_to_themselves(references: References, clusters: Iterable[Rows]) -> float:
+    """Mean closure of some clusters, given by their rows; 0 if none has three references."""
+    closure = Closure(references)
+    sets = [np.isin(references.rows, rows, assume_unique=True) for rows in clusters]
+    closures = [closure.of(members) for members in sets if members.sum() >= MIN_SIZE]
+    return sum(closures) / max(len(closures), 1)
 
 
 class _Balls(NamedTuple):
@@ -83,7 +97,7 @@ class _Balls(NamedTuple):
     strength: F64
     surprise: F64  # the largest of any ball around one of the references inside
     core: F64  # share of the references inside that significant balls hold
-    marks: NDArray[np.uint64]  # of what lies around, to tell equals apart in any order
+    marks: NDArray[np.uint64]  # of what lies around, to tell equals apart in any order and units
 
     @classmethod
     def drawn(
@@ -114,7 +128,7 @@ class _Balls(NamedTuple):
             strengths[rows, at],
             np.array([most[members].max() for members in inside]),
             np.array([is_core[members].mean() for members in inside]),
-            fingerprints(log_r),
+            fingerprints(closures),
         )
 
 
@@ -167,7 +181,9 @@ def _next(ends: Mask, at: Rows) -> Rows:
     return moved
 
 
-def _chosen(balls: _Balls, closure: Closure, needed: float) -> Iterator[int]:
+def _chosen(
+    balls: _Balls, closure: Closure, needed: float, is_large: Callable[[int], bool]
+) -> Iterator[int]:
     """Balls that are clusters, the strongest first."""
     inside, strength = balls.inside, balls.strength
     may = (balls.surprise >= needed) & (balls.core >= _CORE) & (strength > 0.0)
@@ -183,17 +199,17 @@ def _chosen(balls: _Balls, closure: Closure, needed: float) -> Iterator[int]:
     def is_cluster(i: int) -> bool:
         own = inside[i] & free
         enough = own.sum() >= max(MIN_SIZE, _LEFT * size[i])
-        return bool(free[i] and enough and closure.of(own) >= _OWN)
+        return bool(free[i] and enough) and closure.of(own) >= _OWN and is_large(i)
 
     def are_apart(i: int, j: int) -> bool:
         return bool((inside[i] & inside[j]).sum() <= _SHARED * min(size[i], size[j]))
 
     def parts(i: int) -> list[int]:
-        """Smaller balls in one that are together stronger."""
+        """Smaller clusters in one that are together stronger."""
         found: list[int] = []
         for j in candidates:
-            may_be = inside[i, j] and free[j] and size[j] <= _PART * size[i]
-            if may_be and all(are_apart(j, other) for other in found):
+            may_be = inside[i, j] and size[j] <= _PART * size[i]
+            if may_be and all(are_apart(j, other) for other in found) and is_cluster(j):
                 found.append(j)
         stronger = np.square(strength[found]).sum() > strength[i] ** 2
         return found if len(found) > 1 and stronger else []

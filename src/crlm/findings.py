@@ -90,4 +90,9 @@ def verdict(certificate: Certificate) -> str:
         "that tie, may change the clusters.",
         "undecided": "Undecided: the pairs were not stored, and the cheap tests leave it open.",
     }
+    if certificate.bandwidths is not None and certificate.theorem_d == "fails":
+        return (
+            "Not certified: each cluster has a bandwidth of its own, and the theorems are about "
+            "one for all of them."
+        )
     return words[certificate.theorem_d]

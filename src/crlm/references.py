@@ -129,12 +129,6 @@ class References:
         """What lies around one row."""
         return self._around(*self._measured(X, np.array([row])))
 
-    def log_distances_of(self, X: Floats, row: int) -> F64:
-        """Log distances of one row to all references; -inf to itself if it is one."""
-        log_d: F64 = self._log_distances(self._scaled(X, np.array([row])))[0]
-        log_d[self.rows == row] = -np.inf
-        return log_d
-
     def log_r_of(self, X: Floats, rows: NDArray[np.intp]) -> F64:
         """Sorted log distances of some rows to the references, the row itself first."""
         _, log_D = self._measured(X, rows)

@@ -38,7 +38,7 @@ def bandwidth(model: CRLM) -> str:
     seen = f"; peaks at {listed(estimate.peaks)}" if estimate.peaks else ""
     if model._has_own_bandwidths:
         low, high = number(model.bandwidths_.min()), number(model.bandwidths_.max())
-        seen += f"; for single clusters {low}" + (f" to {high}" if high != low else "")
+        seen += f"; each cluster has its own, {low}" + (f" to {high}" if high != low else "")
     return f"{used}  ({guess}{source}; evidence: {sure}{seen})"
 
 

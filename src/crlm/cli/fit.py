@@ -133,8 +133,8 @@ class FitOptions:
     show_default=True,
     help="Bandwidth, in the units of the data: 0.8 times the spread per coordinate of the widest "
     "cluster just holds it, twice serves where nothing else is near. auto takes the one at which "
-    "significant clusters hold most rows, and then gives single clusters one of their own if it is "
-    "not clear; histogram takes the paper's: a little over twice the largest peak of the shortest "
+    "significant clusters hold most rows, or where that is only moderate evidence one for each "
+    "cluster; histogram takes the paper's: a little over twice the largest peak of the shortest "
     "distances.",
 )
 @click.option(

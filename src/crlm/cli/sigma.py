@@ -59,8 +59,8 @@ def sigma(
 
     Divided by sqrt(2 d), distances inside a cluster pile up at its spread. The suggestion is what
     crlm fit takes by itself; it is the bandwidth at which significant clusters hold most rows. If
-    the evidence is not clear, the fit then gives single clusters one of their own. Nothing is
-    written.
+    the evidence is moderate, the fit looks for clusters with one of their own each, which may be
+    other ones. Nothing is written.
     """
     rows = read_rows(data, **how)
     estimate = suggest(rows, alpha, how["metric"])

@@ -94,6 +94,7 @@ class Engine:
     pairs: Pairs
     high: float  # bandwidth up to which the pairs reach
     stops: NDArray[np.float64]
+    has_own_balls: bool
 
     def __init__(self, task: Task, given: Any, max_pairs: int = MAX_PAIRS) -> None:
         self.task, self._given, self._max_pairs = task, given, max_pairs
@@ -125,11 +126,8 @@ class Engine:
         high = self.high or sigma
         self.stops = stops(self.pairs, self.task, high, sigma, self.suggested)
         self.start = Settings(sigma, self.task.min_size, self.task.k, self.task.alpha)
-
-    @property
-    def has_own_balls(self) -> bool:
-        """Whether a fit with these settings gives each cluster a bandwidth of its own."""
-        return self._given == "auto" and self.task.has_own_balls(self.estimate.evidence)
+        # A fit with these settings gives each cluster a bandwidth of its own.
+        self.has_own_balls = auto and self.task.has_own_balls(self.estimate.evidence)
 
     def fits_in_a_page(self) -> bool:
         """Whether a page may do it by itself."""
