@@ -63,6 +63,15 @@ def test_first_cluster_holds_the_faces(folder):
     assert right / sum(faces) > 0.8
 
 
+def test_page_shows_what_is_found(folder):
+    (table,) = re.findall(r"^```text\n(  # .*?)^```$", PAGE, re.S | re.M)
+    shown = [int(size) for size in re.findall(r"^ +\d+ +(\d+) ", table, re.M)]
+    labels = [row["label"] for row in rows_of(folder / "labels.csv")]
+    found = [labels.count(str(j)) for j in range(len(shown))]
+    assert sum(found) == len(labels) - labels.count("-1")
+    assert all(abs(a - b) <= 2 for a, b in zip(shown, found, strict=True))  # a row at an edge
+
+
 def test_pictures_are_sorted_and_drawn(folder):
     sorted_pictures = list((folder / "sorted" / "cluster-000").iterdir())
     labels = [row["label"] for row in rows_of(folder / "labels.csv")]
