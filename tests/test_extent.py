@@ -11,8 +11,9 @@ from crlm import CRLM, GMMUB, extent, scores
 from crlm.assign import assign
 from crlm.closure import Closure
 from crlm.errors import TooSmallWarning
-from crlm.extent import keep_to_themselves, own_balls
+from crlm.extent import own_balls
 from crlm.loss import fixed_point, robust_loss, sq_cutoff
+from crlm.own import _mean_closure, keep_more
 from crlm.references import Around, References
 from crlm.significance import Background, Inflation
 
@@ -226,8 +227,12 @@ def test_clusters_of_one_radius_stay_where_they_keep_to_themselves_more():
     members = [np.flatnonzero(model.labels_ == j) for j in range(model.n_clusters_)]
     background = Background.learn(X, ones(len(X)))
     own = [np.flatnonzero(rows) for rows in balls_in(X)[0]]
-    kept = [keep_to_themselves(background.references, sets) for sets in (members, own)]
+    closure = Closure(background.references)
+    kept = [_mean_closure(closure, background.references, sets) for sets in (members, own)]
     assert kept[0] > kept[1] + 0.15
+    assert keep_more(background.references, members, own)
+    assert not keep_more(background.references, own, members)
+    assert not keep_more(background.references, [], own)
 
 
 def test_clusters_of_one_radius_stay_where_no_ball_is_one():

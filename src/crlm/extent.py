@@ -19,7 +19,7 @@ reach, and of these balls those are taken that *keep to themselves* most.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -79,14 +79,6 @@ def own_balls(
 
     for i in _chosen(balls, closure, needed, lambda i: is_large(ball(i))):
         yield ball(i)
-
-
-def keep_to_themselves(references: References, clusters: Iterable[Rows]) -> float:
-    """Mean closure of some clusters, given by their rows; 0 if none has three references."""
-    closure = Closure(references)
-    sets = [np.isin(references.rows, rows, assume_unique=True) for rows in clusters]
-    closures = [closure.of(members) for members in sets if members.sum() >= MIN_SIZE]
-    return sum(closures) / max(len(closures), 1)
 
 
 class _Balls(NamedTuple):

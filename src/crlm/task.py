@@ -3,29 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import islice
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crlm.greedy import Ball, Cluster, accepted_balls, mean_shift_step
-from crlm.loss import G_PAPER, QUANTUM, fixed_point, robust_loss, sq_cutoff
+from crlm.loss import G_PAPER, sq_cutoff
 from crlm.search import Floats, Neighbourhood, Weights
-from crlm.search.distance import sq_distances_of_pairs
 from crlm.sigma import ALPHA, Evidence, SigmaEstimate, suggest_sigma_max
 from crlm.significance import MIN_SIZE, Background, Judge
 
-if TYPE_CHECKING:
-    from crlm.extent import OwnBall
-
 # Clusters three times as narrow as others are common; half an octave is near enough to the best.
 _CLOSER = np.exp2([-0.5, -1.0, -1.5, -2.0])
-_CLEARLY = 0.15  # more of the neighbours: beyond what real classes and their fragments differ by
-_PLACES = 2.0**20  # of an octave: finer than rows differ, coarser than distances are rounded
 
 
 class Judged(NamedTuple):
@@ -120,23 +113,10 @@ class Task:
         """
         found = self.clusters(near, sigma_max)
         if self.has_own_balls(evidence):
-            own = list(islice(self._with_own_balls(sigma_max), self.k))
-            return found if self._keep_more(found, own) else own
+            return self._with_own_balls(found, sigma_max)
         if self.alpha is None or not self.background.references.is_flat:
             return found
         return self._with_closer(found, sigma_max, search)
-
-    def _keep_more(self, found: list[Judged], own: list[Judged]) -> bool:
-        """Whether some clusters keep to themselves clearly more than others do."""
-        from crlm.extent import keep_to_themselves  # not for a given bandwidth
-
-        closure, other = (
-            keep_to_themselves(
-                self.background.references, [one.cluster.ball.members for one in clusters]
-            )
-            for clusters in (found, own)
-        )
-        return closure >= other + _CLEARLY
 
     def has_own_balls(self, evidence: Evidence) -> bool:
         """Whether each cluster is sought with a ball of its own."""
@@ -144,35 +124,17 @@ class Task:
         many = not (background.references.is_flat or background.is_thin)  # dimensions
         return self.alpha is not None and evidence == "moderate" and many
 
-    def _with_own_balls(self, sigma_max: float) -> Iterator[Judged]:
-        """Clusters that are large enough, each as far as it reaches."""
-        from crlm.extent import own_balls  # not for a given bandwidth
+    def _with_own_balls(self, found: list[Judged], sigma_max: float) -> list[Judged]:
+        """Clusters with a ball of their own, unless those found with one bandwidth are better."""
+        from crlm.own import keep_more, own_clusters  # not for a given bandwidth
 
-        rows, d = np.arange(len(self.X)), self.X.shape[1]
-        free = np.ones(len(rows), dtype=bool)
-
-        def reach(own: OwnBall) -> tuple[float, NDArray[np.float64], NDArray[np.bool_]]:
-            i = self.background.references.rows[own.center]
-            octaves = (own.log_radius - math.log(self.radius(sigma_max))) / math.log(2.0)
-            bandwidth = sigma_max * 2.0 ** (round(octaves * _PLACES) / _PLACES)
-            sq_dist = sq_distances_of_pairs(self.X, rows, self.X, np.full(len(rows), i))
-            return bandwidth, sq_dist, free & (sq_dist < sq_cutoff(bandwidth, d, self.G))
-
-        def is_large(own: OwnBall) -> bool:
-            # Balls of less than three references are none anyway, and most callers ask no more.
-            return self.min_size <= MIN_SIZE or self.weights[reach(own)[2]].sum() >= self.min_size
-
-        for own in own_balls(self.background, self._level, is_large):
-            bandwidth, sq_dist, inside = reach(own)
-            size = self.weights[inside].sum().item()
-            if size < self.min_size:
-                continue
-            free &= ~inside
-            loss = fixed_point(robust_loss(sq_dist[inside], bandwidth, d, self.G))
-            total = float((loss * self.weights[inside]).sum() * QUANTUM)
-            i = int(self.background.references.rows[own.center])
-            ball = Ball(i, np.flatnonzero(inside), size, total)
-            yield self._judged(ball, own.p_value, bandwidth)
+        data = self.X, self.weights, self.background
+        own = own_clusters(*data, sigma_max, self.G, self._level, self.min_size)
+        judged = [self._judged(*one) for one in islice(own, self.k)]
+        one_for_all, each = (
+            [one.cluster.ball.members for one in clusters] for clusters in (found, judged)
+        )
+        return found if keep_more(self.background.references, one_for_all, each) else judged
 
     def _with_closer(
         self, found: list[Judged], sigma_max: float, search: Callable[[float], Neighbourhood]
