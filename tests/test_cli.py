@@ -465,6 +465,14 @@ def test_weak_evidence_is_one_plain_line(run):
     assert err.count("\n") == 1
 
 
+def test_a_least_size_beyond_the_rows_is_told(run):
+    code, out, err = run("fit", "toy.npy", "--no-model", "-m", "100000")
+    assert code == 0
+    assert "no cluster" in out
+    assert "rows, so that none can have 100,000. Try a smaller --min-cluster-size." in err
+    assert "Next:  crlm fit toy.npy --no-model\n" in err
+
+
 def test_weak_evidence_is_an_error_on_demand(run):
     np.save("noise.npy", NOISE)
     assert run("fit", "noise.npy", "-q", "--alpha", "none")[0] == 0

@@ -132,7 +132,11 @@ MESSAGES = [
         InputError,
         ["one finite number >= 0", "some are masked", "filled(0)"],
     ),
-    (fit(weight=np.zeros(6)), InputError, ["zero for every row", "nothing to fit"]),
+    (
+        fit(weight=np.zeros(6)),
+        InputError,
+        ["zero for every row", "nothing to fit", "leave sample_weight out"],
+    ),
     (
         fit(weight=np.full(6, 1e9)),
         InputError,

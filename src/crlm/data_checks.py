@@ -203,7 +203,11 @@ def check_weights(sample_weight: Any, n: int, G: float) -> Weights:
         )
         raise InputError(msg)
     if not weights.any():
-        raise InputError("sample_weight is zero for every row, so there is nothing to fit.")
+        msg = (
+            "sample_weight is zero for every row, so there is nothing to fit. A weight is how many "
+            "points a row stands for; leave sample_weight out to count each once."
+        )
+        raise InputError(msg)
     if weights.sum() * G >= MAX_TOTAL:
         msg = (
             f"the rows count for {weights.sum():.3g} points; with G = {G:g} the losses fit in "

@@ -122,6 +122,11 @@ def doubts(model: CRLM) -> list[str]:
 
 def why_nothing(model: CRLM) -> str:
     """Why there is no cluster, and what to try."""
+    if cannot_be_met(model):
+        return (
+            f"There are only {count(len(model.labels_), 'row')}, so that none can have "
+            f"{model.min_cluster_size:,}. Try a smaller --min-cluster-size."
+        )
     tried = some_landmarks(model)
     if tried and has_evidence(model):
         more = "a smaller --min-weight" if model.n_landmarks == "auto" else "--landmarks auto"
@@ -173,6 +178,11 @@ def has_evidence(model: CRLM) -> bool:
     estimate = model.sigma_estimate_
     seen = estimate is not None and estimate.evidence != "weak"
     return seen and model.sigma_max == "auto"
+
+
+def cannot_be_met(model: CRLM) -> bool:
+    """Whether a cluster is asked for that is larger than the data."""
+    return int(model.min_cluster_size) > len(model.labels_)
 
 
 def is_too_small(model: CRLM) -> bool:

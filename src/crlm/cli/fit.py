@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from crlm.cli.clusters import (
+    cannot_be_met,
     doubts,
     has_evidence,
     holds_everything,
@@ -362,6 +363,8 @@ def say_next(model: CRLM, options: FitOptions, session: Session) -> None:
 def after_nothing(model: CRLM, argv: list[str]) -> list[str]:
     """Command line to try when no cluster was found."""
     estimate = model.sigma_estimate_
+    if cannot_be_met(model):
+        return without_option(argv, "-m", "--min-cluster-size")
     if some_landmarks(model) and has_evidence(model):
         if model.n_landmarks == "auto":
             again = without_option(argv, "--min-weight")
