@@ -46,7 +46,7 @@ DEPARTURES = (
     "half",
     "widths",
 )
-NULLS = ("ball", "box", "gaussian", "t5", "power", "sphere")
+NULLS = ("ball", "box", "gaussian", "t5", "power", "sphere", "walk")
 NULL_D = (2, 5, 20, 100, 500)
 # Independent columns that are skewed, heavy-tailed or of few values: background alone too.
 COLUMNS = {
@@ -233,6 +233,7 @@ def null(kind, d, seed):
     else:
         X = rng.normal(size=(n, d))
         X = X / np.sqrt(rng.chisquare(5, size=(n, 1)) / 5) if kind == "t5" else X
+        X = np.cumsum(X, axis=1) if kind == "walk" else X
     return X, np.full(n, -1)
 
 

@@ -1,14 +1,12 @@
 """Decoys have the columns of the data and no clusters; what they show is no evidence."""
 
-from itertools import islice
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from crlm import CRLM, GMMUB
-from crlm.decoys import decoys
+from crlm.decoys import column_decoys, normal_decoys
 from crlm.significance import Background
 
 pytestmark = pytest.mark.filterwarnings("ignore::crlm.errors.WeakEvidenceWarning")
@@ -27,7 +25,7 @@ def learn(X):
 
 
 def first(points, step=1):
-    return next(decoys(np.ascontiguousarray(points, dtype=np.float64), step))
+    return column_decoys(np.ascontiguousarray(points, dtype=np.float64), step)(0)
 
 
 @pytest.mark.parametrize("kind", DRAWS)
@@ -82,11 +80,15 @@ def test_inflation_of_many_rows_is_read_at_a_glance(monkeypatch):
     asked = []
 
     def counted(points, step=1):
-        for decoy in decoys(points, step):
-            asked.append(len(decoy))
-            yield decoy
+        draw = column_decoys(points, step)
 
-    monkeypatch.setattr("crlm.decoys.decoys", counted)
+        def one(seed):
+            asked.append(len(decoy := draw(seed)))
+            return decoy
+
+        return one
+
+    monkeypatch.setattr("crlm.decoys.column_decoys", counted)
     model = GMMUB.draw(k=3, d=10, sigmas=1, weights=0.03, D=30, sigma_max=2.1, rng=0)
     assert not learn(model.sample(2000, rng=0)[0]).alone
     assert asked == [500, 500, 500]
@@ -136,6 +138,62 @@ def test_decoys_keep_few_values_and_the_tails_but_no_cluster():
 
 def test_every_decoy_is_another_one_and_a_step_takes_fewer_points():
     X = np.random.default_rng(0).normal(size=(100, 3))
-    some = list(islice(decoys(X), 3))
-    assert not np.array_equal(some[0], some[1])
-    assert first(X, 4).shape == (25, 3)
+    for decoys in (column_decoys, normal_decoys):
+        draw = decoys(X)
+        assert not np.array_equal(draw(0), draw(1))
+        assert decoys(X, 4)(0).shape == (25, 3)
+
+
+@given(seed=st.integers(0, 2**32 - 1), n=st.integers(1, 60), d=st.integers(1, 6))
+def test_normal_decoys_follow_rows_in_any_order(seed, n, d):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 5, (n, d)) + rng.choice([0.0, 1.0]) * rng.random((n, d))
+    decoy = normal_decoys(X)(0)
+    assert decoy.shape == X.shape
+    assert np.array_equal(normal_decoys(X[rng.permutation(n)])(0), decoy)
+    assert np.array_equal(normal_decoys(X * 8.0)(0), decoy * 8.0)
+
+
+def test_normal_decoys_have_the_covariance_and_nothing_else():
+    rng = np.random.default_rng(0)
+    X = np.cumsum(rng.exponential(size=(2000, 5)), axis=1)
+    X[:200] = X[0] + 0.01 * rng.normal(size=(200, 5))
+    decoy = normal_decoys(X)(0)
+    assert np.cov(decoy.T) == pytest.approx(np.cov(X.T), rel=0.2, abs=0.2)
+    skew = (((decoy - decoy.mean(axis=0)) / decoy.std(axis=0)) ** 3).mean(axis=0)
+    assert np.abs(skew).max() < 0.25
+    assert not learn(X).alone
+    assert learn(decoy).surprise < learn(X).surprise / 10.0
+
+
+def walks(rng, n=400):
+    return np.cumsum(rng.normal(size=(n, 60)), axis=1)
+
+
+def rotated(rng):
+    """Normal draws whose standard deviations fall as 1, 1/3, 1/5 along directions of no column."""
+    rotation = np.linalg.qr(rng.normal(size=(40, 40)))[0]
+    return rng.normal(size=(400, 40)) / np.arange(1, 80, 2) @ rotation
+
+
+CORRELATED = {"walks": walks, "rotated": rotated}
+
+
+@pytest.mark.parametrize("kind", CORRELATED)
+def test_columns_that_hang_together_are_no_clusters(kind):
+    deceived = 0
+    for seed in range(8):
+        found = learn(CORRELATED[kind](np.random.default_rng(seed)))
+        deceived += found.surprise >= found.needed
+        assert found.alone
+    assert deceived >= 2
+
+
+def test_a_cluster_of_random_walks_is_found_among_them():
+    for seed in range(2):
+        rng = np.random.default_rng(seed)
+        X = walks(rng)
+        X[:40] = X[0] + 0.1 * walks(rng, 40)
+        labels = CRLM().fit_predict(X)
+        assert (labels[:40] == 0).sum() >= 35
+        assert (labels[40:] == -1).all()

@@ -1,32 +1,35 @@
-"""Decoys: data that are like the given ones column by column, and have no clusters.
+"""Decoys: data that are like the given ones in some way, and have no clusters.
 
-Each column is smoothed, so far that a cluster does not show in it, and put in an order of its own.
-What is found in the rows of a decoy is how such columns look (skewed ones have arms, discrete ones
-are a lattice), and no cluster. If the columns of a background are independent and smooth, a decoy
-is as good as another draw of it.
+* *Columns.* Each column is smoothed, so far that a cluster does not show in it, and put in an order
+  of its own. What is found in the rows of such a decoy is how the columns look (skewed ones have
+  arms, discrete ones are a lattice), and no cluster. If the columns of a background are independent
+  and smooth, a decoy is as good as another draw of it.
+* *Normal.* Normal draws with the covariance of the rows. What is found in them is how columns hang
+  together: random walks, or the pixels of smooth pictures, vary along a few directions most and
+  along others less and less, so that some places look crowded by chance.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from itertools import count
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from crlm.references import fingerprints
+from crlm.references import fingerprints, from_the_middle
 
 F64 = NDArray[np.float64]
+Draw = Callable[[int], F64]  # the decoy of a number
 
 # Between knots a column is as a normal one would be. A standard deviation apart, a third of the
 # rows lies between two in the middle, and a cluster that has less leaves no trace.
 _KNOTS_APART = 1.0
 
 
-def decoys(points: F64, step: int = 1) -> Iterator[F64]:
-    """Decoys of some points, of as many or of every so many-th.
+def column_decoys(points: F64, step: int = 1) -> Draw:
+    """Decoys with the columns of some points; as many, or a part of `step` of them.
 
     They are always the same ones, however the rows are ordered. Equal columns stay equal: they are
     one column that counts more.
@@ -37,7 +40,8 @@ def decoys(points: F64, step: int = 1) -> Iterator[F64]:
     columns.sort(axis=1)
     columns = columns[:, ::step].copy()
     _smooth(columns)
-    for seed in count():
+
+    def draw(seed: int) -> F64:
         rng = np.random.default_rng(seed)
         kept: dict[int, NDArray[np.int64]] = {}
         decoy = np.empty_like(columns)
@@ -46,7 +50,26 @@ def decoys(points: F64, step: int = 1) -> Iterator[F64]:
             if n_equal[mark] > 1:
                 kept[mark] = order
             out[:] = column[order]
-        yield np.ascontiguousarray(decoy.T)
+        return np.ascontiguousarray(decoy.T)
+
+    return draw
+
+
+def normal_decoys(points: F64, step: int = 1) -> Draw:
+    """Decoys with the covariance of some points; as many, or a part of `step` of them.
+
+    A sum of all rows, each times a normal number, has it. They too are always the same ones.
+    """
+    n = len(points)
+    points = points[from_the_middle(points, np.arange(n), np.zeros(points.shape[1]))]
+    points = (points - points.mean(axis=0)) / np.sqrt(n)
+
+    def draw(seed: int) -> F64:
+        numbers = np.random.default_rng(seed).standard_normal((-(-n // step), n))
+        decoy: F64 = numbers @ points
+        return decoy
+
+    return draw
 
 
 def _smooth(columns: F64) -> None:

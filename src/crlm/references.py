@@ -74,7 +74,7 @@ class References:
         rows = np.flatnonzero(distinct)
         center = _middle(X, rows, n_jobs)
         if len(rows) > MAX_REFERENCES:
-            order = _from_the_middle(X, rows, center)
+            order = from_the_middle(X, rows, center)
             some = np.linspace(0, len(rows) - 1, MAX_REFERENCES).astype(np.intp)
             rows = np.sort(rows[order[some]])
         points = X[rows].astype(np.float64) - center
@@ -291,7 +291,7 @@ def _middle(X: Floats, rows: NDArray[np.intp], n_jobs: int) -> F64:
     return np.concatenate(list(parts)).astype(np.float64)
 
 
-def _from_the_middle(X: Floats, rows: NDArray[np.intp], center: F64) -> NDArray[np.intp]:
+def from_the_middle(X: Floats, rows: NDArray[np.intp], center: F64) -> NDArray[np.intp]:
     """Order of some rows by their distance from the middle; the same however they are ordered."""
     sq = _sq_lengths(X, rows, center)
     order = np.argsort(sq, kind="stable")

@@ -9,9 +9,9 @@ ball is multiplied by the number of points (Bonferroni):
 Real backgrounds are not that simple, so that one more thing is asked: some ball must pass the
 same test against a background of which each place may be as odd as the data allow, clusters
 and all (``severe=True`` in :meth:`crlm.growth.Growth.surprise`, with the growth of all rows). If
-none does, nothing is reported. Skewed, heavy-tailed or discrete columns break even that. So the
-same is asked of decoys, data with such columns and no clusters (:mod:`crlm.decoys`); what they
-show too much is taken off (:attr:`Background.inflation`).
+none does, nothing is reported. Skewed, heavy-tailed or discrete columns break even that, and so do
+columns that hang together. So the same is asked of decoys, data with such columns and no clusters
+(:mod:`crlm.decoys`); what they show too much is taken off (:attr:`Background.inflation`).
 
 At ``alpha`` the chance of reporting *any* cluster on such a background is then at most about
 ``alpha``. "About", because the growth is estimated and the scan over radii is paid for by the
@@ -26,7 +26,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import islice
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -37,6 +37,9 @@ from crlm.references import Around, References, Remembered
 from crlm.search import Floats, Neighbourhood, Pairs, Weights
 from crlm.search.parallel import in_parallel, one_blas_thread
 
+if TYPE_CHECKING:
+    from crlm.decoys import Draw
+
 F64 = NDArray[np.float64]
 
 # Each round halves the surprise of what is left: tens of thousands become a dozen in twelve.
@@ -44,8 +47,8 @@ _MAX_ROUNDS = 24
 # Points of clusters are left out of the background, but never so many that nothing is left.
 _MIN_LEFT = 20
 _BLOCK = 512  # rows measured against the references at a time: 8 MB
-# Decoys that are asked, of which the worst counts. A quick look is enough where there are many rows
-# and four times as much as it leaves to be asked for.
+# Decoys of each kind that are asked. A quick look is enough where there are many rows and four
+# times as much as it leaves to be asked for.
 _DECOYS, _MANY, _BEYOND = 3, 1024, 4.0
 _THIN = 2.0  # growth of the points of a plane: on lines they have less
 # Two points cannot be told from chance: any point has a nearest neighbour.
@@ -55,8 +58,8 @@ MIN_SIZE = 3
 class Inflation(NamedTuple):
     """How much too surprising balls are that are no clusters; 1 where the test is right."""
 
-    severe: float  # the most that one of the decoys shows, when asked severely
-    simple: float  # what all of them show, when asked simply
+    severe: float  # when asked severely
+    simple: float  # when asked simply
 
 
 @dataclass(frozen=True)
@@ -107,16 +110,14 @@ class Background:
     @cached_property
     def inflation(self) -> Inflation:
         """How much too surprising balls are, as decoys show it."""
-        from crlm.decoys import decoys  # few need it
-
-        points, n_jobs = self.references.points, self.references.n_jobs
-        if len(points) >= _MANY:
+        references = self.references
+        if len(references.points) >= _MANY:
             # A quarter of the points shows a quarter of it or more, in a sixteenth of the time.
-            seen = _shown(islice(decoys(points, 4), _DECOYS), n_jobs)
+            seen = _inflation(references, 4)
             needed = 4.0 * _BEYOND * seen.severe * self.needed
             if self.surprise > needed and seen.simple == 1.0:
                 return seen
-        return _shown(islice(decoys(points), _DECOYS), n_jobs)
+        return _inflation(references, 1)
 
     @classmethod
     def learn(
@@ -320,27 +321,39 @@ def _best(growth: Growth, around: Around, needed: float, surprise: F64) -> tuple
     return best[0], best[2]
 
 
-def _shown(decoys: Iterable[F64], n_jobs: int) -> Inflation:
+def _inflation(references: References, step: int) -> Inflation:
     """How much more surprising the best ball of decoys is than that of a background.
 
-    The chance of the most surprising of n balls of a background is about 1 / n, which is a surprise
-    of log n; and log n + 0.58 (Euler's constant) on average. If decoys have no more on average, the
-    test is right, and the worst of them is chance.
+    The worst of the decoys with the columns of the data counts, and the middle one of those with
+    their covariance, of which some are very surprising. In up to three dimensions there are none of
+    these: how lopsided a place is is seen there.
     """
+    from crlm.decoys import column_decoys, normal_decoys  # few need them
+
+    kinds: list[tuple[Draw, Callable[[F64], float]]]
+    kinds = [(column_decoys(references.points, step), np.max)]
+    if not references.is_flat:
+        kinds.append((normal_decoys(references.points, step), np.median))
+    jobs = [(draw, number) for draw, _ in kinds for number in range(_DECOYS)]
     with one_blas_thread():
-        all_of_them = (
-            map(_most_surprising, decoys)  # one at a time, which takes less memory
-            if n_jobs == 1
-            else in_parallel(_most_surprising, list(decoys), n_jobs)
-        )
-        seen = [one for one in all_of_them if one]
+        found = in_parallel(lambda job: _most_surprising(job[0](job[1])), jobs, references.n_jobs)
+        shown = [_over(list(islice(found, _DECOYS)), which) for _, which in kinds]
+    return Inflation(*(max(1.0, *of) for of in zip(*shown, strict=True)))
+
+
+def _over(shown: list[tuple[int, float, float] | None], which: Callable[[F64], float]) -> Inflation:
+    """What decoys of one kind show over what the best of n balls of a background does.
+
+    Its chance is about 1 / n, which is a surprise of log n; and log n + 0.58 (Euler's constant) on
+    average. If decoys have no more on average, the test is right, and more is chance.
+    """
+    seen = [one for one in shown if one]
     if not seen:
         return Inflation(1.0, 1.0)
     n, severe, simple = np.array(seen).T
     log_n = math.log(n[-1])
     is_right = float(severe.mean()) <= log_n + np.euler_gamma
-    worst = 1.0 if is_right else float(severe.max()) / log_n
-    return Inflation(max(1.0, worst), max(1.0, float(simple.min()) / log_n))
+    return Inflation(1.0 if is_right else float(which(severe)) / log_n, float(simple.min()) / log_n)
 
 
 def _most_surprising(points: F64) -> tuple[int, float, float] | None:
