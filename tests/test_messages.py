@@ -205,7 +205,24 @@ def test_clusters_too_small_for_the_caller_are_mentioned():
     rng = np.random.default_rng(0)
     data = np.vstack([rng.normal(size=(300, 10)), 0.05 * rng.normal(size=(30, 10))])
     assert CRLM(min_cluster_size=30).fit(data).n_clusters_ == 1
-    with pytest.warns(TooSmallWarning, match=r"min_cluster_size = 1,000 points.*smaller") as seen:
-        model = CRLM(min_cluster_size=1000).fit(data)
+    with pytest.warns(TooSmallWarning, match=r"min_cluster_size = 100 points\. .*smaller") as seen:
+        model = CRLM(min_cluster_size=100).fit(data)
     assert model.n_clusters_ == 0
     assert seen[0].filename == __file__
+    few = r"min_cluster_size = 100 points around any of 330 landmarks\..*or more n_landmarks"
+    with pytest.warns(TooSmallWarning, match=few) as seen:
+        CRLM(min_cluster_size=100, n_landmarks=1000).fit(data)
+    assert seen[0].filename == __file__
+
+
+@pytest.mark.parametrize("settings", [{}, {"sigma_max": 0.1}, {"n_landmarks": 20}])
+def test_a_cluster_larger_than_the_data_is_told_to_be_impossible(settings):
+    """Whatever the evidence, and with a given bandwidth too."""
+    data = np.random.default_rng(0).normal(size=(50, 3))
+    beyond = r"min_cluster_size = 1,000 is more than all 50 points.*smaller"
+    with pytest.warns(TooSmallWarning, match=beyond) as seen:
+        CRLM(min_cluster_size=1000, **settings).fit(data)
+    assert [warning.filename for warning in seen] == [__file__]
+    if "n_landmarks" not in settings:
+        with pytest.warns(TooSmallWarning, match=r"= 30 is more than all 12\.5 points"):
+            CRLM(min_cluster_size=30, **settings).fit(data, sample_weight=np.full(50, 0.25))

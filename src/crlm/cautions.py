@@ -11,10 +11,41 @@ from crlm.sigma import SigmaEstimate
 from crlm.significance import MIN_SIZE
 
 
-def warn_if_weak(estimate: SigmaEstimate, rule: object) -> None:
-    """Warn that the bandwidth is a guess."""
-    if estimate.evidence != "weak":
+def warn(
+    estimate: SigmaEstimate | None,
+    rule: object,
+    n_clusters: int,
+    min_size: int,
+    total: float,
+    n_landmarks: int = 0,
+) -> None:
+    """Warn of what is to be doubted in the bandwidth, or why there is nothing.
+
+    `estimate` is None for a bandwidth that was given, `rule` what the caller asked for, and `total`
+    the number of points, or their weight. If only some rows were tried as centres, `n_landmarks`
+    were.
+    """
+    if min_size > max(total, 2.0):  # one row, or light ones, are no mistake
+        _warn(
+            f"min_cluster_size = {min_size:,} is more than all {total:,.10g} points, so that there "
+            "can be no cluster. Pass a smaller min_cluster_size.",
+            TooSmallWarning,
+        )
+    elif estimate is None:
         return
+    elif estimate.evidence == "weak":
+        _warn_of_guess(estimate, rule)
+    elif rule == "auto" and not n_clusters and min_size > MIN_SIZE:
+        around = f" around any of {n_landmarks:,} landmarks" if n_landmarks else ""
+        more = ", or more n_landmarks," if n_landmarks else ""
+        _warn(
+            f"there are clusters that differ from background, but none of min_cluster_size = "
+            f"{min_size:,} points{around}. Pass a smaller min_cluster_size{more} to see them.",
+            TooSmallWarning,
+        )
+
+
+def _warn_of_guess(estimate: SigmaEstimate, rule: object) -> None:
     fix = (
         "If you know the spread of a cluster, pass sigma_max; a larger alpha reports less certain "
         "clusters"
@@ -32,17 +63,6 @@ def warn_if_weak(estimate: SigmaEstimate, rule: object) -> None:
         f"evidence for sigma_max is weak: {why}. Using the best guess, {estimate.suggested:.4g}. "
         f"{fix}.",
         WeakEvidenceWarning,
-    )
-
-
-def warn_if_too_small(estimate: SigmaEstimate, n_clusters: int, min_size: int) -> None:
-    """Warn that "auto" sees something, but nothing as large as was asked for."""
-    if n_clusters or estimate.evidence == "weak" or min_size <= MIN_SIZE:
-        return
-    _warn(
-        f"there are clusters that differ from background, but none of min_cluster_size = "
-        f"{min_size:,} points. Pass a smaller min_cluster_size to see them.",
-        TooSmallWarning,
     )
 
 

@@ -288,12 +288,10 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
             estimate = task.confirmed(estimate, len(clusters))
         else:
             clusters = task.clusters(near, sigma_max)
-        if estimate is not None:
-            from crlm.cautions import warn_if_too_small, warn_if_weak  # not for a given bandwidth
+        if estimate is not None or task.min_size > 2:
+            from crlm.cautions import warn  # seldom for a given bandwidth
 
-            warn_if_weak(estimate, given)
-            if given == "auto":
-                warn_if_too_small(estimate, len(clusters), task.min_size)
+            warn(estimate, given, len(clusters), task.min_size, task.weights.sum().item())
 
         self.__dict__.clear()  # names of columns, for one, may be gone
         self.__dict__.update(checked.__dict__)

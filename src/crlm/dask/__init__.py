@@ -21,7 +21,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crlm import checks, estimator
-from crlm.cautions import warn_if_weak
 from crlm.dask.frames import Partitions, compute, delayed, is_collection, partitions
 from crlm.dask.pairs import find_pairs
 from crlm.dask.passes import DaskRunner
@@ -72,8 +71,7 @@ class CRLM(estimator.CRLM):
         data = partitions(X)
         run = DaskRunner(data, metric=metric, memory_limit=settings.memory_limit, m=settings.m)
         found = fit_landmarks(run, settings)
-        if found.estimate is not None:
-            warn_if_weak(found.estimate, settings.sigma_max)
+        self._warn_of(found, settings)
         self._adopt(found, copy(self))
         self.labels_ = self._labels(data)
         return self

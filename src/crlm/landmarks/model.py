@@ -99,16 +99,23 @@ class LandmarkFits:
         # BLAS gets one thread, because the tiles themselves are spread over threads.
         with threadpool_limits(limits=1, user_api="blas"):
             found = fit_landmarks(run, settings)
-        if found.estimate is not None:
-            from crlm.cautions import warn_if_weak  # not for a given bandwidth
-
-            warn_if_weak(found.estimate, settings.sigma_max)
+        self._warn_of(found, settings)
         self._adopt(found, checked)
         if settings.weights is not None and not (settings.weights == 1).all():
             self._row_weights = settings.weights
         if not keep_checkpoint:
             kept.remove()
         return self
+
+    def _warn_of(self, found: Outcome, settings: Settings) -> None:
+        """Say what is to be doubted in the bandwidth, or why there is nothing."""
+        if found.estimate is None and settings.min_size <= 2:
+            return
+        from crlm.cautions import warn  # seldom for a given bandwidth
+
+        total = found.n if settings.weights is None else settings.weights.sum().item()
+        sizes = len(found.rows), settings.min_size, total, len(found.landmarks)
+        warn(found.estimate, settings.sigma_max, *sizes)
 
     def _settings(self) -> Settings:
         """Parameters of a fit with landmarks, checked."""
