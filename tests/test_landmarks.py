@@ -149,6 +149,7 @@ def test_predict_on_the_training_data_gives_the_labels(case, refine):
     assert np.array_equal(model.predict(iter(np.array_split(X, 3))), model.labels_)
 
 
+@pytest.mark.filterwarnings("ignore::crlm.errors.TooSmallWarning")  # one row of half a point
 @given(data_sets(max_n=30, dtypes=["float64"]), st.integers(0, 3))
 @settings(max_examples=40)
 def test_whole_weights_count_as_in_the_exact_search(case, seed):

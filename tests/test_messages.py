@@ -223,6 +223,20 @@ def test_a_cluster_larger_than_the_data_is_told_to_be_impossible(settings):
     with pytest.warns(TooSmallWarning, match=beyond) as seen:
         CRLM(min_cluster_size=1000, **settings).fit(data)
     assert [warning.filename for warning in seen] == [__file__]
-    if "n_landmarks" not in settings:
-        with pytest.warns(TooSmallWarning, match=r"= 30 is more than all 12\.5 points"):
-            CRLM(min_cluster_size=30, **settings).fit(data, sample_weight=np.full(50, 0.25))
+
+
+@pytest.mark.parametrize("settings", [{}, {"sigma_max": 0.1}, {"n_landmarks": 400}])
+def test_weights_that_sum_to_one_are_told_to_be_too_light(settings):
+    rng = np.random.default_rng(0)
+    data = np.vstack([rng.normal(size=(300, 10)), 0.05 * rng.normal(size=(30, 10))])
+    with pytest.warns(TooSmallWarning, match="= 2 is more than all 1 points, by weight.*larger w"):
+        CRLM(**settings).fit(data, sample_weight=np.full(330, 1 / 330))
+    assert CRLM(**settings).fit(data, sample_weight=np.full(330, 0.1)).n_clusters_ == 1
+
+
+def test_clusters_of_light_rows_are_told_to_be_too_small():
+    rng = np.random.default_rng(0)
+    data = np.vstack([rng.normal(size=(300, 10)), 0.05 * rng.normal(size=(30, 10))])
+    with pytest.warns(TooSmallWarning, match="min_cluster_size = 2 points, by weight.*larger w"):
+        model = CRLM().fit(data, sample_weight=np.full(330, 0.05))
+    assert model.sigma_estimate_.evidence == "clear"

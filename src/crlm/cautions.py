@@ -10,6 +10,8 @@ from crlm.growth import MIN_POINTS
 from crlm.sigma import SigmaEstimate
 from crlm.significance import MIN_SIZE
 
+_LEAST = 2  # rows of a cluster, unless the caller asks for more
+
 
 def warn(
     estimate: SigmaEstimate | None,
@@ -25,22 +27,25 @@ def warn(
     the number of points, or their weight. If only some rows were tried as centres, `n_landmarks`
     were.
     """
-    if min_size > max(total, 2.0):  # one row, or light ones, are no mistake
+    by_weight = not isinstance(total, int)
+    unit = "points, by weight" if by_weight else "points"
+    ways = ["a smaller min_cluster_size", *(["larger weights"] if by_weight else [])]
+    if min_size > total and (by_weight or min_size > _LEAST):  # one row is no mistake
         _warn(
-            f"min_cluster_size = {min_size:,} is more than all {total:,.10g} points, so that there "
-            "can be no cluster. Pass a smaller min_cluster_size.",
+            f"min_cluster_size = {min_size:,} is more than all {total:,.10g} {unit}, so that there "
+            f"can be no cluster. Pass {' or '.join(ways)}.",
             TooSmallWarning,
         )
     elif estimate is None:
         return
     elif estimate.evidence == "weak":
         _warn_of_guess(estimate, rule)
-    elif rule == "auto" and not n_clusters and min_size > MIN_SIZE:
+    elif rule == "auto" and not n_clusters and (min_size > MIN_SIZE or not n_landmarks):
         around = f" around any of {n_landmarks:,} landmarks" if n_landmarks else ""
-        more = ", or more n_landmarks," if n_landmarks else ""
+        ways += ["more n_landmarks"] if n_landmarks else []
         _warn(
             f"there are clusters that differ from background, but none of min_cluster_size = "
-            f"{min_size:,} points{around}. Pass a smaller min_cluster_size{more} to see them.",
+            f"{min_size:,} {unit}{around}. Pass {' or '.join(ways)} to see them.",
             TooSmallWarning,
         )
 

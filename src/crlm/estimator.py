@@ -288,10 +288,11 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
             estimate = task.confirmed(estimate, len(clusters))
         else:
             clusters = task.clusters(near, sigma_max)
-        if estimate is not None or task.min_size > 2:
+        total = task.weights.sum().item()
+        if estimate is not None or task.min_size > total:
             from crlm.cautions import warn  # seldom for a given bandwidth
 
-            warn(estimate, given, len(clusters), task.min_size, task.weights.sum().item())
+            warn(estimate, given, len(clusters), task.min_size, total)
 
         self.__dict__.clear()  # names of columns, for one, may be gone
         self.__dict__.update(checked.__dict__)

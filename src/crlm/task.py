@@ -81,7 +81,8 @@ class Task:
         if n_clusters:
             seen = self.alpha is not None and estimate.evidence == "weak"
             return estimate._replace(evidence="moderate") if seen else estimate
-        wanted = self.min_size <= MIN_SIZE  # or else they were only too small for the caller
+        lightest = self.weights[self.weights > 0].min(initial=1)
+        wanted = self.min_size <= MIN_SIZE * lightest  # or else only too small for the caller
         if not estimate.n_clusters.any() or not wanted:
             return estimate
         return estimate._replace(evidence="weak")

@@ -109,11 +109,11 @@ class LandmarkFits:
 
     def _warn_of(self, found: Outcome, settings: Settings) -> None:
         """Say what is to be doubted in the bandwidth, or why there is nothing."""
-        if found.estimate is None and settings.min_size <= 2:
+        total = found.n if settings.weights is None else settings.weights.sum().item()
+        if found.estimate is None and settings.min_size <= total:
             return
         from crlm.cautions import warn  # seldom for a given bandwidth
 
-        total = found.n if settings.weights is None else settings.weights.sum().item()
         sizes = len(found.rows), settings.min_size, total, len(found.landmarks)
         warn(found.estimate, settings.sigma_max, *sizes)
 
