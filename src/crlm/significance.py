@@ -47,8 +47,8 @@ _MAX_ROUNDS = 24
 # Points of clusters are left out of the background, but never so many that nothing is left.
 _MIN_LEFT = 20
 _BLOCK = 512  # rows measured against the references at a time: 8 MB
-# Decoys of each kind that are asked. A quick look is enough where there are many rows and four
-# times as much as it leaves to be asked for.
+# Decoys of each kind that are asked at a time. A quick look is enough where there are many rows and
+# four times as much as it leaves to be asked for.
 _DECOYS, _MANY, _BEYOND = 3, 1024, 4.0
 _THIN = 2.0  # growth of the points of a plane: on lines they have less
 # Two points cannot be told from chance: any point has a nearest neighbour.
@@ -324,50 +324,63 @@ def _best(growth: Growth, around: Around, needed: float, surprise: F64) -> tuple
 def _inflation(references: References, step: int) -> Inflation:
     """How much more surprising the best ball of decoys is than that of a background.
 
-    The worst of the decoys with the columns of the data counts, and the middle one of those with
-    their covariance, of which some are very surprising. In up to three dimensions there are none of
-    these: how lopsided a place is is seen there.
+    The worst of the decoys with the columns of the data counts, and the mean of those with their
+    covariance, of which some are very surprising; so more of them are asked where it matters. In up
+    to three dimensions there are none of these: how lopsided a place is is seen there.
     """
     from crlm.decoys import column_decoys, normal_decoys  # few need them
 
-    kinds: list[tuple[Draw, Callable[[F64], float]]]
-    kinds = [(column_decoys(references.points, step), np.max)]
+    draws = [column_decoys(references.points, step)]
     if not references.is_flat:
-        kinds.append((normal_decoys(references.points, step), np.median))
-    jobs = [(draw, number) for draw, _ in kinds for number in range(_DECOYS)]
+        draws.append(normal_decoys(references.points, step))
+
+    def ask(kinds: list[Draw], first: int) -> list[_Shown]:
+        jobs = [(draw, first + number) for draw in kinds for number in range(_DECOYS)]
+        return list(in_parallel(lambda job: _shown(job[0](job[1])), jobs, references.n_jobs))
+
     with one_blas_thread():
-        found = in_parallel(lambda job: _most_surprising(job[0](job[1])), jobs, references.n_jobs)
-        shown = [_over(list(islice(found, _DECOYS)), which) for _, which in kinds]
-    return Inflation(*(max(1.0, *of) for of in zip(*shown, strict=True)))
+        shown = ask(draws, 0)
+        columns, normal = shown[:_DECOYS], shown[_DECOYS:]
+        if _over(normal, np.mean).severe > 1.0:
+            normal += ask(draws[1:], _DECOYS)
+    worst, mean = _over(columns, np.max), _over(normal, np.mean)
+    return Inflation(max(worst.severe, mean.severe), max(worst.simple, mean.simple))
 
 
-def _over(shown: list[tuple[int, float, float] | None], which: Callable[[F64], float]) -> Inflation:
+def _over(shown: list[_Shown], which: Callable[[F64], float]) -> Inflation:
     """What decoys of one kind show over what the best of n balls of a background does.
 
     Its chance is about 1 / n, which is a surprise of log n; and log n + 0.58 (Euler's constant) on
     average. If decoys have no more on average, the test is right, and more is chance.
     """
-    seen = [one for one in shown if one]
+    seen = [one for one in shown if one.n >= MIN_POINTS]  # fewer say nothing
     if not seen:
         return Inflation(1.0, 1.0)
     n, severe, simple = np.array(seen).T
     log_n = math.log(n[-1])
     is_right = float(severe.mean()) <= log_n + np.euler_gamma
-    return Inflation(1.0 if is_right else float(which(severe)) / log_n, float(simple.min()) / log_n)
+    most = 1.0 if is_right else float(which(severe)) / log_n
+    return Inflation(max(1.0, most), max(1.0, float(simple.min()) / log_n))
 
 
-def _most_surprising(points: F64) -> tuple[int, float, float] | None:
-    """Number of points, and surprise of the best ball, asked severely and simply.
+class _Shown(NamedTuple):
+    """Surprise of the best ball of `n` points, asked severely and simply."""
 
-    None if they are too few.
-    """
+    n: int
+    severe: float
+    simple: float
+
+
+def _shown(points: F64) -> _Shown:
+    """What a decoy shows."""
     references = References.choose(points, np.ones(len(points), dtype=np.int64))
-    if len(references.rows) < MIN_POINTS:
-        return None
+    n = len(references.rows)
+    if n < MIN_POINTS:
+        return _Shown(n, 0.0, 0.0)
     growth, around = Growth.learn(references.log_r), references.around
     surprise = _surprises(growth, around)
     severe, _ = _best(growth, around, 0.0, surprise)
-    return len(references.rows), severe, float(surprise.max())
+    return _Shown(n, severe, float(surprise.max()))
 
 
 def _disjoint(
