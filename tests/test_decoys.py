@@ -88,7 +88,7 @@ def test_inflation_of_many_rows_is_read_at_a_glance(monkeypatch):
 
         return one
 
-    monkeypatch.setattr("crlm.decoys.column_decoys", counted)
+    monkeypatch.setattr("crlm.inflation.column_decoys", counted)
     model = GMMUB.draw(k=3, d=10, sigmas=1, weights=0.03, D=30, sigma_max=2.1, rng=0)
     assert not learn(model.sample(2000, rng=0)[0]).alone
     assert asked == [500, 500, 500]

@@ -12,10 +12,11 @@ from crlm.assign import assign
 from crlm.closure import Closure
 from crlm.errors import TooSmallWarning
 from crlm.extent import own_balls
+from crlm.inflation import Inflation
 from crlm.loss import fixed_point, robust_loss, sq_cutoff
 from crlm.own import _mean_closure, keep_more
 from crlm.references import Around, References
-from crlm.significance import Background, Inflation
+from crlm.significance import Background
 
 pytestmark = pytest.mark.filterwarnings("ignore::crlm.errors.WeakEvidenceWarning")
 

@@ -5,8 +5,8 @@
   arms, discrete ones are a lattice), and no cluster. If the columns of a background are independent
   and smooth, a decoy is as good as another draw of it.
 * *Normal.* Normal draws with the covariance of the rows. What is found in them is how columns hang
-  together: random walks, or the pixels of smooth pictures, vary along a few directions most and
-  along others less and less, so that some places look crowded by chance.
+  together: random walks vary along a few directions most and along others less and less, so that
+  some places look crowded by chance.
 """
 
 from __future__ import annotations

@@ -79,6 +79,11 @@ def levels(first: int, last: int) -> Rows:
     return np.unique(steps[steps <= last])
 
 
+def ball_sizes(n: int) -> Rows:
+    """Sizes of the balls around each of `n` points that are looked at, without the point itself."""
+    return levels(2, max(2, n // 2))
+
+
 @dataclass(frozen=True)
 class Growth:
     """Growth of the background at each number of neighbours.
@@ -163,6 +168,31 @@ class Growth:
         most: F64 = np.maximum.reduce(beside)
         # Where twice the density is allowed, that pays for the choice of shell and radius too.
         return most if around.tilt is None else most - _PRICE
+
+    def surprises(self, around: Around) -> F64:
+        """Surprise of the ball of each size around each point, (n, n_sizes)."""
+        m = ball_sizes(len(around.log_r))
+        rows = np.arange(len(around.log_r))[:, None]
+        return self.surprise(around, rows, m, around.log_r[:, m])
+
+    def best(self, around: Around, needed: float, surprises: F64) -> tuple[float, float]:
+        """Surprise of the most surprising ball, asked severely, and log of its radius.
+
+        `surprises` is what they have when asked simply. Below `needed` only the most surprising one
+        of each size is asked.
+        """
+        log_r = around.log_r
+        best = (-np.inf, -np.inf, 0.0)
+        for m, plain in zip(ball_sizes(len(log_r)), surprises.T, strict=True):
+            # Asked severely no ball gains, so that most need not be asked.
+            rows = np.flatnonzero(plain >= max(best[0], min(needed, plain.max())))
+            if not len(rows):
+                continue
+            log_R = log_r[rows, m]
+            severe = self.surprise(around, rows, m, log_R, severe=True)
+            top = int(np.argmax(severe))
+            best = max(best, (float(severe[top]), float(plain[rows[top]]), float(log_R[top])))
+        return best[0], best[2]
 
     def expected(self, log_r: F64, rows: Rows, m: Rows, log_R: ArrayLike, w: float = 1.0) -> F64:
         """Points of the background in each ball, as the shell around it foretells; at most m."""

@@ -26,19 +26,18 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from crlm.greedy import Ball
-from crlm.growth import LARGEST, MIN_POINTS, Growth, levels
+from crlm.growth import LARGEST, MIN_POINTS, Growth, ball_sizes
 from crlm.references import Around, References, Remembered
 from crlm.search import Floats, Neighbourhood, Pairs, Weights
-from crlm.search.parallel import in_parallel, one_blas_thread
 
 if TYPE_CHECKING:
-    from crlm.decoys import Draw
+    from crlm.inflation import Inflation
 
 F64 = NDArray[np.float64]
 
@@ -47,19 +46,9 @@ _MAX_ROUNDS = 24
 # Points of clusters are left out of the background, but never so many that nothing is left.
 _MIN_LEFT = 20
 _BLOCK = 512  # rows measured against the references at a time: 8 MB
-# Decoys of each kind that are asked at a time. A quick look is enough where there are many rows and
-# four times as much as it leaves to be asked for.
-_DECOYS, _MANY, _BEYOND = 3, 1024, 4.0
 _THIN = 2.0  # growth of the points of a plane: on lines they have less
 # Two points cannot be told from chance: any point has a nearest neighbour.
 MIN_SIZE = 3
-
-
-class Inflation(NamedTuple):
-    """How much too surprising balls are that are no clusters; 1 where the test is right."""
-
-    severe: float  # when asked severely
-    simple: float  # when asked simply
 
 
 @dataclass(frozen=True)
@@ -110,14 +99,9 @@ class Background:
     @cached_property
     def inflation(self) -> Inflation:
         """How much too surprising balls are, as decoys show it."""
-        references = self.references
-        if len(references.points) >= _MANY:
-            # A quarter of the points shows a quarter of it or more, in a sixteenth of the time.
-            seen = _inflation(references, 4)
-            needed = 4.0 * _BEYOND * seen.severe * self.needed
-            if self.surprise > needed and seen.simple == 1.0:
-                return seen
-        return _inflation(references, 1)
+        from crlm.inflation import inflation  # few need it
+
+        return inflation(self.references, self.surprise, self.needed)
 
     @classmethod
     def learn(
@@ -141,10 +125,10 @@ class Background:
             return cls(references, None, None, -math.inf, float(np.median(log_r[:, n - 1 :])))
         needed = math.log(n / alpha)
         growth = overall = Growth.learn(log_r)
-        surprise = _surprises(growth, Around(log_r))
+        surprise = growth.surprises(Around(log_r))
         around = references.around
-        plain = surprise if around.tilt is None else _surprises(growth, around)
-        best = _best(overall, around, needed, plain)
+        plain = surprise if around.tilt is None else growth.surprises(around)
+        best = overall.best(around, needed, plain)
         left = np.arange(n)
         for _ in range(_MAX_ROUNDS):
             if surprise.max() < needed:
@@ -155,7 +139,7 @@ class Background:
             gone, left = left[taken], left[~taken]
             log_r = _without(log_r, taken, references.log_distances[np.ix_(left, gone)])
             growth = Growth.learn(log_r)
-            surprise = _surprises(growth, Around(log_r))
+            surprise = growth.surprises(Around(log_r))
         return cls(references, growth, overall, *best, needed)
 
     def remembering(self) -> Background:
@@ -290,105 +274,12 @@ class Judge:
         return self._background.log_p(level, m, self._log_R, self._log_alpha)
 
 
-def _sizes(n: int) -> NDArray[np.intp]:
-    """Sizes of balls around each of `n` points, without the point itself."""
-    return levels(2, max(2, n // 2))
-
-
-def _surprises(growth: Growth, around: Around) -> F64:
-    """Surprise of the ball of each size around each point, (n, n_sizes)."""
-    m = _sizes(len(around.log_r))
-    rows = np.arange(len(around.log_r))[:, None]
-    return growth.surprise(around, rows, m, around.log_r[:, m])
-
-
-def _best(growth: Growth, around: Around, needed: float, surprise: F64) -> tuple[float, float]:
-    """Surprise of the most surprising ball, asked severely, and log of its radius.
-
-    `surprise` is what they have when asked simply. Below `needed` only the most surprising one of
-    each size is asked.
-    """
-    log_r = around.log_r
-    best = (-math.inf, -math.inf, 0.0)
-    for m, plain in zip(_sizes(len(log_r)), surprise.T, strict=True):
-        # Asked severely no ball gains, so that most need not be asked.
-        rows = np.flatnonzero(plain >= max(best[0], min(needed, plain.max())))
-        if not len(rows):
-            continue
-        severe = growth.surprise(around, rows, m, log_r[rows, m], severe=True)
-        top = int(np.argmax(severe))
-        best = max(best, (float(severe[top]), float(plain[rows[top]]), float(log_r[rows[top], m])))
-    return best[0], best[2]
-
-
-def _inflation(references: References, step: int) -> Inflation:
-    """How much more surprising the best ball of decoys is than that of a background.
-
-    The worst of the decoys with the columns of the data counts, and the mean of those with their
-    covariance, of which some are very surprising; so more of them are asked where it matters. In up
-    to three dimensions there are none of these: how lopsided a place is is seen there.
-    """
-    from crlm.decoys import column_decoys, normal_decoys  # few need them
-
-    draws = [column_decoys(references.points, step)]
-    if not references.is_flat:
-        draws.append(normal_decoys(references.points, step))
-
-    def ask(kinds: list[Draw], first: int) -> list[_Shown]:
-        jobs = [(draw, first + number) for draw in kinds for number in range(_DECOYS)]
-        return list(in_parallel(lambda job: _shown(job[0](job[1])), jobs, references.n_jobs))
-
-    with one_blas_thread():
-        shown = ask(draws, 0)
-        columns, normal = shown[:_DECOYS], shown[_DECOYS:]
-        if _over(normal, np.mean).severe > 1.0:
-            normal += ask(draws[1:], _DECOYS)
-    worst, mean = _over(columns, np.max), _over(normal, np.mean)
-    return Inflation(max(worst.severe, mean.severe), max(worst.simple, mean.simple))
-
-
-def _over(shown: list[_Shown], which: Callable[[F64], float]) -> Inflation:
-    """What decoys of one kind show over what the best of n balls of a background does.
-
-    Its chance is about 1 / n, which is a surprise of log n; and log n + 0.58 (Euler's constant) on
-    average. If decoys have no more on average, the test is right, and more is chance.
-    """
-    seen = [one for one in shown if one.n >= MIN_POINTS]  # fewer say nothing
-    if not seen:
-        return Inflation(1.0, 1.0)
-    n, severe, simple = np.array(seen).T
-    log_n = math.log(n[-1])
-    is_right = float(severe.mean()) <= log_n + np.euler_gamma
-    most = 1.0 if is_right else float(which(severe)) / log_n
-    return Inflation(max(1.0, most), max(1.0, float(simple.min()) / log_n))
-
-
-class _Shown(NamedTuple):
-    """Surprise of the best ball of `n` points, asked severely and simply."""
-
-    n: int
-    severe: float
-    simple: float
-
-
-def _shown(points: F64) -> _Shown:
-    """What a decoy shows."""
-    references = References.choose(points, np.ones(len(points), dtype=np.int64))
-    n = len(references.rows)
-    if n < MIN_POINTS:
-        return _Shown(n, 0.0, 0.0)
-    growth, around = Growth.learn(references.log_r), references.around
-    surprise = _surprises(growth, around)
-    severe, _ = _best(growth, around, 0.0, surprise)
-    return _Shown(n, severe, float(surprise.max()))
-
-
 def _disjoint(
     log_D: F64, left: NDArray[np.intp], log_r: F64, surprise: F64, needed: float
 ) -> NDArray[np.bool_]:
     """Points of the most surprising balls that do not touch each other, among those left."""
     most = surprise.max(axis=1)
-    radius = log_r[np.arange(len(left)), _sizes(len(left))[surprise.argmax(axis=1)]]
+    radius = log_r[np.arange(len(left)), ball_sizes(len(left))[surprise.argmax(axis=1)]]
     least = max(needed, most.max() / 2.0)
     taken = np.zeros(len(left), dtype=bool)
     for i in np.argsort(-most, kind="stable"):

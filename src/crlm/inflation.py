@@ -1,0 +1,107 @@
+"""How much too surprising balls are that are no clusters, as decoys show it.
+
+The test of :mod:`crlm.significance` is right for a background that grows alike everywhere. Others
+are not like that, and nothing near a ball says so. So the same is asked of decoys, data that are
+like the given ones and have no clusters (:mod:`crlm.decoys`); what they show too much is no
+evidence.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crlm.decoys import Draw, column_decoys, normal_decoys
+from crlm.growth import MIN_POINTS, Growth
+from crlm.references import References
+from crlm.search.parallel import in_parallel, one_blas_thread
+
+F64 = NDArray[np.float64]
+
+# Decoys of each kind that are asked at a time. A quick look is enough where there are many rows and
+# four times as much as it leaves to be asked for.
+_DECOYS, _MANY, _BEYOND = 3, 1024, 4.0
+
+
+class Inflation(NamedTuple):
+    """How much too surprising balls are that are no clusters; 1 where the test is right."""
+
+    severe: float  # when asked severely
+    simple: float  # when asked simply
+
+
+def inflation(references: References, surprise: float, needed: float) -> Inflation:
+    """Inflation of data whose most surprising ball, asked severely, has a surprise of `surprise`.
+
+    More than `needed` is asked of it.
+    """
+    if len(references.points) >= _MANY:
+        # A quarter of the points shows a quarter of it or more, in a sixteenth of the time.
+        seen = _shown_by_decoys(references, 4)
+        if surprise > 4.0 * _BEYOND * seen.severe * needed and seen.simple == 1.0:
+            return seen
+    return _shown_by_decoys(references, 1)
+
+
+def _shown_by_decoys(references: References, step: int) -> Inflation:
+    """How much more surprising the best ball of decoys is than that of a background.
+
+    The worst of the decoys with the columns of the data counts, and the mean of those with their
+    covariance, of which some are very surprising; so more of them are asked where it matters. In up
+    to three dimensions there are none of these: how lopsided a place is is seen there.
+    """
+    draws = [column_decoys(references.points, step)]
+    if not references.is_flat:
+        draws.append(normal_decoys(references.points, step))
+
+    def ask(kinds: list[Draw], first: int) -> list[_Shown]:
+        jobs = [(draw, first + number) for draw in kinds for number in range(_DECOYS)]
+        return list(in_parallel(lambda job: _shown(job[0](job[1])), jobs, references.n_jobs))
+
+    with one_blas_thread():
+        shown = ask(draws, 0)
+        columns, normal = shown[:_DECOYS], shown[_DECOYS:]
+        if _over(normal, np.mean).severe > 1.0:
+            normal += ask(draws[1:], _DECOYS)
+    worst, mean = _over(columns, np.max), _over(normal, np.mean)
+    return Inflation(max(worst.severe, mean.severe), max(worst.simple, mean.simple))
+
+
+def _over(shown: list[_Shown], which: Callable[[F64], float]) -> Inflation:
+    """What decoys of one kind show over what the best of n balls of a background does.
+
+    Its chance is about 1 / n, which is a surprise of log n; and log n + 0.58 (Euler's constant) on
+    average. If decoys have no more on average, the test is right, and more is chance.
+    """
+    seen = [one for one in shown if one.n >= MIN_POINTS]  # fewer say nothing
+    if not seen:
+        return Inflation(1.0, 1.0)
+    n, severe, simple = np.array(seen).T
+    log_n = math.log(n[-1])
+    is_right = float(severe.mean()) <= log_n + np.euler_gamma
+    most = 1.0 if is_right else float(which(severe)) / log_n
+    return Inflation(max(1.0, most), max(1.0, float(simple.min()) / log_n))
+
+
+class _Shown(NamedTuple):
+    """Surprise of the best ball of `n` points, asked severely and simply."""
+
+    n: int
+    severe: float
+    simple: float
+
+
+def _shown(points: F64) -> _Shown:
+    """What a decoy shows."""
+    references = References.choose(points, np.ones(len(points), dtype=np.int64))
+    n = len(references.rows)
+    if n < MIN_POINTS:
+        return _Shown(n, 0.0, 0.0)
+    growth, around = Growth.learn(references.log_r), references.around
+    surprise = growth.surprises(around)
+    severe, _ = growth.best(around, 0.0, surprise)
+    return _Shown(n, severe, float(surprise.max()))
