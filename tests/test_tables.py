@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import gzip
 import io
 import os
 import re
@@ -537,6 +538,7 @@ COMPLAINTS = {
         "(line 2: 'bob'). Take only the numeric ones.",
     ),
     "latin-1": ("x.csv", "größe,b\n1,2\n".encode("latin-1"), "x.csv is not UTF-8 text (byte 2)"),
+    "gzip": ("x.csv", gzip.compress(b"1,2\n3,4\n"), "x.csv is compressed by gzip. Unpack it first"),
     "late latin-1": ("x.csv", b"a,b\n1,\xff\n", "x.csv is not UTF-8 text"),
     "binary csv": ("x.csv", b"a,b\n1,\x00\n", "x.csv"),
     "not parquet": ("x.parquet", b"PAR1 but no", "x.parquet is not a readable parquet file"),
@@ -820,10 +822,12 @@ def test_symbolic_link_stays_a_link(tmp_path):
 def test_bad_destination_is_found_before_the_work(tmp_path):
     (tmp_path / "file").touch()
     (tmp_path / "d.csv").mkdir()
+    (tmp_path / "link.csv").symlink_to("gone/l.csv")
     for name, words in {
         "l.xlsx": r"its suffix must be one of \.csv, \.npy, \.parquet",
         "nowhere/l.csv": r"there is no folder .*nowhere\. Make it: mkdir -p",
         "file/l.csv": "is a file, not a folder",
+        "link.csv": r"there is no folder .*gone\. Make it: mkdir -p",
         "d.csv": "it is a folder. Choose another name.",
     }.items():
         with pytest.raises(OutputError, match=words):

@@ -72,7 +72,8 @@ def check_writable(
 
 
 def _problem(path: Path, force: bool, formats: Sequence[str]) -> str | None:
-    folder = path.parent
+    # What is written takes the place of what a link points to.
+    folder = path.resolve().parent if path.is_symlink() else path.parent
     if path.suffix.lower() not in formats:
         return f"cannot write {path}: its suffix must be one of {listed(formats)}."
     if folder.exists() and not folder.is_dir():

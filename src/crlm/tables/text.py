@@ -31,6 +31,8 @@ from crlm.tables.common import (
 from crlm.tables.head import ENCODING, Head, number, read_head
 from crlm.tables.kept import Kept
 
+_GZIP = b"\x1f\x8b"  # with which such a file begins
+
 
 def read_text(path: Path, wanted: Wanted) -> Table:
     """Matrix of a text file, the names of its columns if it has any, and the columns left aside."""
@@ -105,6 +107,8 @@ def text_errors(path: Path) -> Iterator[None]:
         yield
     except UnicodeDecodeError as error:
         msg = f"{path.name} is not UTF-8 text (byte {error.start}). Save it as UTF-8."
+        if error.object.startswith(_GZIP):
+            msg = f"{path.name} is compressed by gzip. Unpack it first: gunzip < {path} > table.csv"
         raise InputError(msg) from error
     except csv.Error as error:
         msg = f"{path.name} is not a readable text table ({error})."
