@@ -5,9 +5,10 @@
     python experiments/selection.py --full --out results.csv # hours
     python experiments/selection.py real --cases FOLDER      # your own: npz with X and y
 
-Families: `model` (GMMUB, d >= 5), `low` (d = 2, 3), `departures` (from the model), `nulls`
-(background alone), `columns` (background of skewed, heavy-tailed or discrete columns) and `real` (a
-folder of npz files, X and y, -1 for background). Beside CRLM()
+Families: `model` (GMMUB, d >= 5), `low` (d = 2, 3), `rare` (clusters of 8 to 60 points among 3,000
+to 50,000), `departures` (from the model), `nulls` (background alone), `columns` (background of
+skewed, heavy-tailed or discrete columns) and `real` (a folder of npz files, X and y, -1 for
+background). Beside CRLM()
 run HDBSCAN, OPTICS and DBSCAN as people use them, and two that see the labels: HDBSCAN at the
 best of five settings and CRLM at the best sigma (up to 50 balls, no test). F is that of the
 paper, which does not punish clusters in excess: see "false", the found clusters that match no
@@ -34,7 +35,7 @@ from crlm import CRLM, GMMUB
 from crlm.errors import ParameterError, WeakEvidenceWarning
 from crlm.scores import f_measure
 
-FAMILIES = ("model", "low", "departures", "nulls", "columns", "real")
+FAMILIES = ("model", "low", "rare", "departures", "nulls", "columns", "real")
 DEPARTURES = (
     "elliptical",
     "t5",
@@ -63,9 +64,9 @@ COLUMNS = {
 ALPHAS = (0.05, 0.01)
 # Runs of each: of a family, or of each kind of departure and each null and d.
 SIZES = {
-    "quick": {"model": 6, "low": 4, "departures": 1, "nulls": 1, "columns": 1},
-    "usual": {"model": 60, "low": 30, "departures": 8, "nulls": 25, "columns": 25},
-    "full": {"model": 200, "low": 100, "departures": 25, "nulls": 200, "columns": 200},
+    "quick": {"model": 6, "low": 4, "rare": 2, "departures": 1, "nulls": 1, "columns": 1},
+    "usual": {"model": 60, "low": 30, "rare": 20, "departures": 8, "nulls": 25, "columns": 25},
+    "full": {"model": 200, "low": 100, "rare": 100, "departures": 25, "nulls": 200, "columns": 200},
 }
 FIELDS = ("family", "kind", "case", "method", "n", "d", "k", "F", "found", "false", "evidence")
 
@@ -81,6 +82,9 @@ def main():
     parser.add_argument("--seed", type=int, default=2024)
     parser.add_argument("--cases", type=Path, help="folder of npz files for `real`")
     parser.add_argument("--out", type=Path, help="results, .csv or .json (a line each), resumed")
+    parser.add_argument(
+        "--rows", type=int, nargs=2, default=(400, 2500), metavar="N", help="of nulls and columns"
+    )
     parser.add_argument("--rivals", type=int, default=2000, metavar="N", help="only up to N rows")
     options = parser.parse_args()
     unknown = set(options.family) - set(FAMILIES)
@@ -119,7 +123,7 @@ def cases(family, sizes, options):
             yield path.stem.split("__")[0], path.stem, lambda path=path: load_npz(path)
         return
     for i in range(sizes[family]):
-        if family in ("model", "low"):
+        if family in ("model", "low", "rare"):
             yield family, f"{i}", lambda i=i: model_case(family, [options.seed, 1, i])
         elif family == "departures":
             for j, kind in enumerate(DEPARTURES):
@@ -129,7 +133,12 @@ def cases(family, sizes, options):
             kinds, draw = (all_nulls(), null) if family == "nulls" else (COLUMNS, columns)
             for j, (kind, dimensions) in enumerate(kinds.items()):
                 for d in dimensions:
-                    args = kind, d, [options.seed, 3 if family == "nulls" else 4, j, d, i]
+                    args = (
+                        kind,
+                        d,
+                        [options.seed, 3 if family == "nulls" else 4, j, d, i],
+                        options.rows,
+                    )
                     name = f"{kind} d={d}"
                     yield name, f"{name} {i}", lambda draw=draw, args=args: draw(*args)
 
@@ -162,6 +171,9 @@ def draw_model(family, rng):
         weights = log_uniform(rng, 0.003, 0.08, k)
         sigmas = rng.uniform(1.0, 3.0, k)
         D = log_uniform(rng, 20, 120)
+        if family == "rare":
+            d, n = round(log_uniform(rng, 5, 100)), round(log_uniform(rng, 3000, 50_000))
+            weights = log_uniform(rng, 8, 60, k) / n
         if weights.sum() > 0.5:
             continue
         try:
@@ -220,9 +232,9 @@ def apart(rng, B, k, gap):
     return means
 
 
-def null(kind, d, seed):
+def null(kind, d, seed, rows=(400, 2500)):
     rng = np.random.default_rng(seed)
-    n = round(log_uniform(rng, 400, 2500))
+    n = round(log_uniform(rng, *rows))
     if kind == "ball":
         X = ball(rng, n, d)
     elif kind == "box":
@@ -237,9 +249,9 @@ def null(kind, d, seed):
     return X, np.full(n, -1)
 
 
-def columns(kind, d, seed):
+def columns(kind, d, seed, rows=(400, 2500)):
     rng = np.random.default_rng(seed)
-    n = round(log_uniform(rng, 400, 2500))
+    n = round(log_uniform(rng, *rows))
     draw = {
         "exponential": rng.standard_exponential,
         "lognormal": lambda size: rng.lognormal(size=size),
@@ -406,7 +418,7 @@ def write(path, rows):
 
 
 def report(rows):
-    for family in FAMILIES[:3]:
+    for family in FAMILIES[:4]:
         part = [r for r in rows if r["family"] == family]
         if part:
             print(f"\n{family}  (* chosen by the labels)")

@@ -5,7 +5,7 @@ import pytest
 
 from crlm import CRLM, GMMUB, estimate_sigma, scores
 from crlm.errors import WeakEvidenceWarning
-from crlm.growth import SHELLS, Growth, _tail, levels
+from crlm.growth import SHELLS, Growth, levels, tail
 from crlm.references import MAX_REFERENCES, Around, References, first_of_equals
 from crlm.significance import Background, _without
 from crlm.tilt import span
@@ -116,7 +116,7 @@ def test_points_struck_out_leave_the_others_sorted(n_values):
 def test_the_surprise_of_a_tight_ball_is_finite_and_grows_as_it_gets_tighter():
     log_q = -np.geomspace(1e-3, 1e5, 400)
     for w in (1.0, 7.5):
-        tails = _tail(np.array([40]), np.array([160.0]), log_q, w, np.array([2.0]))
+        tails = tail(np.array([40]), np.array([160.0]), log_q, w, np.array([2.0]))
         assert np.isfinite(tails).all()
         assert (np.diff(tails) >= 0.0).all()
 
@@ -196,12 +196,15 @@ def test_evidence_is_weak_where_all_rows_do_not_show_what_a_sample_does():
     assert model.n_clusters_ == 0
 
 
-def test_evidence_is_not_weak_where_all_rows_show_what_a_sample_does_not():
+def test_evidence_is_not_weak_where_all_rows_show_what_a_sample_does_not(monkeypatch):
     rng = np.random.default_rng(11)
     X = np.vstack([rng.uniform(0.0, 100.0, (4000, 3)), 50.0 + rng.normal(size=(10, 3))])
+    near = CRLM().fit(X)
+    assert near.sigma_estimate_.rare
+    monkeypatch.setattr("crlm.rare.rare_path", lambda *_: None)  # as if there were no memory
     assert estimate_sigma(X).evidence == "weak"
     model = CRLM().fit(X)  # without a warning
-    assert model.n_clusters_ == 1
+    assert model.n_clusters_ == near.n_clusters_ == 1
     assert model.sigma_estimate_.evidence == "moderate"
 
 

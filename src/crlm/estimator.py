@@ -165,7 +165,8 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
     -----
     ``CRLM(sigma_max=s, max_clusters=k, alpha=None)`` is Algorithm 2 of the paper to the letter.
     Time is one neighbour search plus one pass over the pairs closer than the radius, for any
-    number of clusters; the test and the choice of sigma_max look at 2,048 rows at most.
+    number of clusters; the test and the choice of sigma_max look at 2,048 rows at most, or
+    if these show no cluster at a million pairs of near rows.
 
     References
     ----------
@@ -284,7 +285,7 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
         first_losses = near.L.copy()
         if given == "auto" and estimate is not None:
             search = partial(checked._closer, near, replace(task, progress=None))
-            clusters = task.own_clusters(near, sigma_max, estimate.evidence, search)
+            clusters = task.own_clusters(near, sigma_max, estimate, search)
             estimate = task.confirmed(estimate, len(clusters))
         else:
             clusters = task.clusters(near, sigma_max)

@@ -218,11 +218,11 @@ class Growth:
         shells, rows, m, contrast = table.of(at[some]), rows[some], m[some], contrast[some]
         log_q, certainty = log_share(shells, log_r, rows, log_R[some])
         if not severe:
-            out[some] = _tail(m, shells.n_seen, log_q, w, contrast)
+            out[some] = tail(m, shells.n_seen, log_q, w, contrast)
             return out
         log_q = log_q * self._slower_where_dense(shells, log_r, rows)
         f = _SLOWER
-        tails = _tail(m, shells.n_seen, f * log_q, w, contrast) + certainty * (f - 1.0 - np.log(f))
+        tails = tail(m, shells.n_seen, f * log_q, w, contrast) + certainty * (f - 1.0 - np.log(f))
         out[some] = tails.min(axis=0)
         return out
 
@@ -317,7 +317,7 @@ def _share(log_q: F64, w: float, contrast: F64) -> F64:
     return w * q / (w * q + 1.0 - q)
 
 
-def _tail(m: Rows, n: F64, log_q: F64, w: float, contrast: F64) -> F64:
+def tail(m: Rows, n: F64, log_q: F64, w: float, contrast: F64) -> F64:
     """-log P(Binomial(n, share) >= m), by Chernoff's bound where it leaves the range of floats."""
     m, n, log_q, contrast = np.broadcast_arrays(m, n, log_q, contrast)
     p = _share(log_q, w, contrast)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crlm.decoys import Draw, column_decoys, normal_decoys
-from crlm.growth import MIN_POINTS, Growth
+from crlm.growth import MIN_POINTS, Growth, ball_sizes
 from crlm.references import References
 from crlm.search.parallel import in_parallel, one_blas_thread
 
@@ -32,6 +32,8 @@ class Inflation(NamedTuple):
 
     severe: float  # when asked severely
     simple: float  # when asked simply
+    few: float = 1.0  # when asked severely, balls of few points
+    each: float = 0.0  # and those of many, for each point; 0 where the test is right
 
 
 def inflation(references: References, surprise: float, needed: float) -> Inflation:
@@ -67,8 +69,8 @@ def _shown_by_decoys(references: References, step: int) -> Inflation:
         columns, normal = shown[:_DECOYS], shown[_DECOYS:]
         if _over(normal, np.mean).severe > 1.0:
             normal += ask(draws[1:], _DECOYS)
-    worst, mean = _over(columns, np.max), _over(normal, np.mean)
-    return Inflation(max(worst.severe, mean.severe), max(worst.simple, mean.simple))
+    each_kind = _over(columns, np.max), _over(normal, np.mean)
+    return Inflation(*(max(of) for of in zip(*each_kind, strict=True)))
 
 
 def _over(shown: list[_Shown], which: Callable[[F64], float]) -> Inflation:
@@ -80,11 +82,14 @@ def _over(shown: list[_Shown], which: Callable[[F64], float]) -> Inflation:
     seen = [one for one in shown if one.n >= MIN_POINTS]  # fewer say nothing
     if not seen:
         return Inflation(1.0, 1.0)
-    n, severe, simple = np.array(seen).T
+    n, severe, simple, few, each = np.array(seen).T
     log_n = math.log(n[-1])
     is_right = float(severe.mean()) <= log_n + np.euler_gamma
-    most = 1.0 if is_right else float(which(severe)) / log_n
-    return Inflation(max(1.0, most), max(1.0, float(simple.min()) / log_n))
+    of_simple = max(1.0, float(simple.min()) / log_n)
+    if is_right:
+        return Inflation(1.0, of_simple)
+    of_severe, of_few = (max(1.0, float(which(of)) / log_n) for of in (severe, few))
+    return Inflation(of_severe, of_simple, of_few, float(which(each)))
 
 
 class _Shown(NamedTuple):
@@ -93,6 +98,8 @@ class _Shown(NamedTuple):
     n: int
     severe: float
     simple: float
+    few: float  # of the best ball of fewer than 2 log n points, asked severely
+    each: float  # of larger ones, beyond log n and for each point, at most
 
 
 def _shown(points: F64) -> _Shown:
@@ -100,8 +107,15 @@ def _shown(points: F64) -> _Shown:
     references = References.choose(points, np.ones(len(points), dtype=np.int64))
     n = len(references.rows)
     if n < MIN_POINTS:
-        return _Shown(n, 0.0, 0.0)
+        return _Shown(n, 0.0, 0.0, 0.0, 0.0)
     growth, around = Growth.learn(references.log_r), references.around
     surprise = growth.surprises(around)
     severe, _ = growth.best(around, 0.0, surprise)
-    return _Shown(n, severe, float(surprise.max()))
+    m = ball_sizes(n)
+    rows = surprise.argmax(axis=0)  # the ball of each size that seems most surprising
+    of_each = growth.surprise(around, rows, m, around.log_r[rows, m], severe=True)
+    log_n = math.log(n)
+    is_few = m < 2.0 * log_n
+    few = float(of_each[is_few].max(initial=0.0))
+    each = float(((of_each - log_n) / m)[~is_few].max(initial=0.0))
+    return _Shown(n, severe, float(surprise.max()), few, each)

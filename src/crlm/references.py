@@ -88,6 +88,11 @@ class References:
         return int(self.distinct.sum()) if self.total is None else self.total
 
     @property
+    def is_sample(self) -> bool:
+        """Whether they are a part of the rows at hand."""
+        return self.total is None and len(self.rows) < self.n_points
+
+    @property
     def w(self) -> float:
         """Points for each reference."""
         return self.n_points / len(self.rows)

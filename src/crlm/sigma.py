@@ -14,36 +14,55 @@ a plateau.
 from __future__ import annotations
 
 import math
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from crlm.checks import check_alpha, check_metric, check_n_jobs
 from crlm.data_checks import check_has_rows, check_points, check_table
-from crlm.growth import CONTRAST, LARGEST, Growth
 from crlm.search import Floats
 from crlm.significance import Background
+
+if TYPE_CHECKING:
+    from crlm.radii import Found
 
 Evidence = Literal["clear", "moderate", "weak"]
 F64 = NDArray[np.float64]
 
 ALPHA = 0.01
 
-# Radii differ by 2**(1/32). A count that grows as the 30th power of the radius, as for embeddings,
-# doubles from one to the next. They are placed by the spread of the data, to a millionth of a step:
-# so they follow the units, and the last bit of a distance does not move them.
-_STEPS = 32
-_PLACES = 2.0**20
-_MAX_RADII = 32 * 16
 # Two points or one in twenty more or less are chance.
 _FEW, _SHARE = 2.0, 0.05
 # Distances of clusters with a clear gap around them leave a range of radii without any; where
 # the radius may change by half without a change in the answer, its exact value is no matter.
 _CLEAR = 1.5
 _BINS_PER_OCTAVE = 24
-_TWICE = math.log(2.0) + 0.01  # log of two radii, and more than rounding adds
-_APART = _STEPS // 4  # radii between alternatives: a fifth larger or smaller
+_APART = 8  # radii between alternatives: a fifth larger or smaller
+
+
+class Path(Protocol):
+    """Significant clusters at each of some radii."""
+
+    @property
+    def n(self) -> int:
+        """Points among which they were sought."""
+
+    @property
+    def radii(self) -> F64:
+        """Ascending."""
+
+    def clusters(self) -> list[list[Found]]:
+        """Clusters at each radius."""
+
+    def net(self, found: list[list[Found]]) -> F64:
+        """Points of the clusters at each radius, less twice the background among them."""
+
+    def sigma(self, ball: Found) -> float:
+        """Standard deviation per coordinate of the members of a ball."""
+
+    def gap(self, ball: Found) -> float:
+        """Distance of the nearest point outside a ball over that of the farthest inside."""
 
 
 class SigmaEstimate(NamedTuple):
@@ -74,6 +93,9 @@ class SigmaEstimate(NamedTuple):
         Other bandwidths, at least a fifth apart, with at least half of the largest `net`.
     sigmas, n_clusters, net : ndarray of shape (n_radii,)
         The curve behind the choice.
+    rare : bool
+        Whether the clusters have so few of the rows that they do not show in a sample of 2,048,
+        so that all this but the histogram was read from all rows, at small distances.
     """
 
     suggested: float
@@ -88,6 +110,7 @@ class SigmaEstimate(NamedTuple):
     sigmas: F64 = np.zeros(0)
     n_clusters: NDArray[np.intp] = np.zeros(0, dtype=np.intp)
     net: F64 = np.zeros(0)
+    rare: bool = False
 
     def __repr__(self) -> str:
         """Give what is read first; the histogram and the curve are long."""
@@ -98,15 +121,6 @@ class SigmaEstimate(NamedTuple):
             f"plateau=({low:.4g}, {high:.4g}), score={self.score:.4g}, gap={self.gap:.4g}, "
             f"alternatives=[{', '.join(f'{other:.4g}' for other in self.alternatives)}], ...)"
         )
-
-
-class Found(NamedTuple):
-    """A significant ball among the references."""
-
-    center: int
-    members: NDArray[np.intp]
-    m: int  # members without the centre
-    surprise: float
 
 
 def estimate_sigma(
@@ -144,160 +158,92 @@ def estimate_sigma(
 
 
 def suggest_sigma_max(X: Floats, background: Background, alpha: float) -> SigmaEstimate:
-    """Suggest a bandwidth from the distances between references."""
-    d = X.shape[1]
-    edges, counts = _histogram(background.references.log_r, d)
-    path = (
-        None
-        if background.growth is None or background.alone
-        else _Path(background, background.growth, alpha)
+    """Suggest a bandwidth from the distances between references.
+
+    Or where clusters have too few rows to be seen in them, from those between all rows.
+    """
+    estimate, largest = _from_references(X, background, alpha)
+    references = background.references
+    if not references.is_sample or estimate.evidence == "clear":
+        return estimate
+    if references.is_flat and largest:  # narrower ones are sought among all rows anyway
+        return estimate
+    rare = _from_all_rows(X, background, alpha, estimate)
+    few = 2.0 * math.log(len(references.rows))  # as many neighbours as are asked elsewhere
+    if rare is None or (largest >= few and not _is_better(rare, estimate, references.w)):
+        return estimate
+    return rare
+
+
+def _is_better(rare: SigmaEstimate, estimate: SigmaEstimate, w: float) -> bool:
+    """Whether what all rows show is clear, and not just a small part of what references show."""
+    return rare.evidence == "clear" and rare.net.max() >= 0.5 * w * estimate.net.max()
+
+
+def _from_references(X: Floats, background: Background, alpha: float) -> tuple[SigmaEstimate, int]:
+    """What the references say, and the size of the largest cluster among them."""
+    d, references = X.shape[1], background.references
+    guess = SigmaEstimate(
+        _guess(background) / math.sqrt(4.0 * d),
+        "weak",
+        [],
+        *_histogram(references.log_r, d),
+        score=_score(background.top, references.n_points),
     )
-    found = [] if path is None else path.clusters()
-    net = np.zeros(0) if path is None else path.net(found)
-    radii = np.zeros(0) if path is None else path.radii
-    sigmas = np.exp2(radii / _STEPS) / math.sqrt(4.0 * d)
+    if background.growth is None or background.alone:
+        return guess, 0
+    from crlm.radii import ReferencePath  # not for a given bandwidth
+
+    path = ReferencePath(X, background, background.growth, alpha)
+    estimate, balls = _read(path, guess, d)
+    return estimate, max((len(ball.members) for ball in balls), default=0)
+
+
+def _from_all_rows(
+    X: Floats, background: Background, alpha: float, estimate: SigmaEstimate
+) -> SigmaEstimate | None:
+    """What all rows say, from near; None if nothing."""
+    from crlm.rare import rare_path  # few need it
+
+    path = rare_path(X, background.references, alpha)
+    if path is None:
+        return None
+    d = X.shape[1]
+    rare, balls = _read(path, estimate, d)
+    radius = rare.suggested * math.sqrt(4.0 * d)
+    if not balls or not path.are_more_than_chance(balls, radius, X, background, alpha):
+        return None
+    return rare._replace(rare=True)
+
+
+def _read(path: Path, estimate: SigmaEstimate, d: int) -> tuple[SigmaEstimate, list[Found]]:
+    """What a path says, and the clusters at the bandwidth suggested; as `estimate` if nothing."""
+    found = path.clusters()
+    net = path.net(found)
     n_clusters = np.array([len(balls) for balls in found], dtype=np.intp)
-    if path is None or not n_clusters.any():
-        log_R = background.log_radius
-        guess = math.exp(log_R) / math.sqrt(4.0 * d) if math.isfinite(log_R) else 1.0
-        score = _score(background.top, background.references.n_points)
-        none = (math.nan, math.nan)
-        return SigmaEstimate(
-            *(guess, "weak", [], edges, counts, none, score, 1.0, []), *(sigmas, n_clusters, net)
-        )
+    sigmas = path.radii / math.sqrt(4.0 * d)
+    estimate = estimate._replace(sigmas=sigmas, n_clusters=n_clusters, net=net)
+    if not n_clusters.any():
+        return estimate, []
     first, at, last = _plateau(net, n_clusters)
     plateau = float(sigmas[first]), float(sigmas[last])
     top = max(found[at], key=lambda ball: ball.surprise)
-    return SigmaEstimate(
-        float(sigmas[at]),
-        "clear" if plateau[1] >= _CLEAR * plateau[0] else "moderate",
-        sorted(path.sigma(ball, X) for ball in found[at]),
-        edges,
-        counts,
-        plateau,
-        _score(top.surprise, len(path.log_r)),
-        path.gap(top),
-        _alternatives(sigmas, net, first, last),
-        sigmas,
-        n_clusters,
-        net,
+    read = estimate._replace(
+        suggested=float(sigmas[at]),
+        evidence="clear" if plateau[1] >= _CLEAR * plateau[0] else "moderate",
+        peaks=sorted(map(path.sigma, found[at])),
+        plateau=plateau,
+        score=_score(top.surprise, path.n),
+        gap=path.gap(top),
+        alternatives=_alternatives(sigmas, net, first, last),
     )
+    return read, found[at]
 
 
-class _Path:
-    """Significant clusters of the references at each radius, smallest radius first."""
-
-    def __init__(self, background: Background, growth: Growth, alpha: float) -> None:
-        self._references, self._growth = background.references, growth
-        self._inflation = background.inflation.simple
-        self.log_r = self._references.log_r
-        self._needed = math.log(len(self.log_r) / alpha)
-        self.radii = self._grid()
-        self._log_radii = self.radii * math.log(2.0) / _STEPS
-
-    def _grid(self) -> F64:
-        """Radii from the smallest ball of three to the median distance, in steps of 2**(1/32)."""
-        phase = self._phase()
-        low = math.floor(self.log_r[:, 2].min() / math.log(2.0) * _STEPS - phase)
-        middle = float(np.median(self.log_r[:, len(self.log_r) // 2]))
-        high = math.ceil(middle / math.log(2.0) * _STEPS - phase)
-        return np.arange(max(low, high - _MAX_RADII), high + 1) + phase
-
-    def _phase(self) -> float:
-        """Where the spread of the references lies between two powers of 2**(1/32), from 0 to 1."""
-        sq = float(np.square(self._references.points).sum(axis=1).mean())
-        steps = 0.5 * _STEPS * math.log2(sq) if sq else 0.0
-        return round((steps - math.floor(steps)) * _PLACES) / _PLACES
-
-    def clusters(self) -> list[list[Found]]:
-        """Clusters of Algorithm 2 at each radius that are more than chance."""
-        at, rows, m, surprise = self._significant()
-        loss = self._losses(at, rows, m)
-        ends = np.searchsorted(at, np.arange(1, len(self.radii)))
-        balls = (np.split(of, ends) for of in (rows, m, surprise, loss))
-        return [self._greedy(*here) for here in zip(*balls, self._log_radii, strict=True)]
-
-    def _significant(self) -> list[NDArray[Any]]:
-        """Balls that are more than chance, by radius: its number, their rows, sizes, surprises."""
-        # Points in the open ball around each reference, without itself.
-        sizes = np.array([row.searchsorted(self._log_radii) - 1 for row in self.log_r]).T
-        found = []
-        for start in range(0, len(sizes), _STEPS):  # an octave at a time, to save memory
-            some = sizes[start : start + _STEPS]
-            at, rows = np.nonzero((some >= 2) & (some <= LARGEST * len(self.log_r)))
-            m, at = some[at, rows], at + start
-            surprise = self._surprise(rows, m, self._log_radii[at])
-            found.append([of[surprise >= self._needed] for of in (at, rows, m, surprise)])
-        return [np.concatenate(of) for of in zip(*found, strict=True)]
-
-    def _surprise(self, rows: NDArray[np.intp], m: NDArray[np.intp], log_R: ArrayLike) -> F64:
-        return self._growth.surprise(self._references.around, rows, m, log_R) / self._inflation
-
-    def _losses(self, at: NDArray[np.intp], rows: NDArray[np.intp], m: NDArray[np.intp]) -> F64:
-        """Losses over G, and without that of the centre itself."""
-        unit = self.log_r[0, -1]  # a typical length, so that squares keep their digits
-        sq_sums = np.empty((len(self.log_r), m.max(initial=0) + 1))
-        some = np.unique(rows)
-        nearest = self.log_r[some, : sq_sums.shape[1]]
-        sq_sums[some] = np.cumsum(np.exp(2.0 * (nearest - unit)), axis=1)
-        loss: F64 = sq_sums[rows, m] * np.exp(2.0 * (unit - self._log_radii))[at] - m
-        return loss
-
-    def net(self, found: list[list[Found]]) -> F64:
-        """Points of the clusters at each radius, less twice the background among them."""
-        balls = [ball for at_radius in found for ball in at_radius]
-        n_clusters = [len(at_radius) for at_radius in found]
-        centers = np.array([ball.center for ball in balls], dtype=np.intp)
-        m = np.array([ball.m for ball in balls], dtype=np.intp)
-        log_R = np.repeat(self._log_radii, n_clusters)
-        expected = self._growth.expected(self.log_r, centers, m, log_R)
-        worth = np.maximum(m + 1 - CONTRAST * expected, 0.0)
-        parts = np.split(worth, np.cumsum(n_clusters)[:-1])
-        return np.array([sum(part.tolist()) for part in parts], dtype=np.float64)
-
-    def _greedy(
-        self, rows: NDArray[np.intp], m: NDArray[np.intp], surprise: F64, loss: F64, log_R: float
-    ) -> list[Found]:
-        """Least loss first; balls that shared points with it are judged anew without them."""
-        log_D = self._references.log_distances
-        found: list[Found] = []
-        gone = np.zeros(len(self.log_r), dtype=bool)
-        still = np.arange(len(rows))  # places of the rows that may yet be a centre
-        while len(still):
-            j = int(still[np.argmin(loss[still])])
-            log_d = log_D[rows[j]]
-            members = np.flatnonzero((log_d < log_R) & ~gone)
-            found.append(Found(int(rows[j]), members, int(m[j]), float(surprise[j])))
-            gone[members] = True
-            still = still[~gone[rows[still]]]
-            beside = still[log_d[rows[still]] < log_R + _TWICE]  # others share no points
-            shared = log_D[np.ix_(rows[beside], members)]
-            near = shared < log_R
-            lost = near.sum(axis=1)
-            some = lost > 0
-            changed = beside[some]
-            if not len(changed):
-                continue
-            weight = 1.0 - np.exp(2.0 * (shared[some] - log_R))
-            loss[changed] += np.where(near[some], weight, 0.0).sum(axis=1)
-            m[changed] -= lost[some]
-            surprise[changed] = self._surprise(rows[changed], np.maximum(m[changed], 1), log_R)
-            still = still[(m[still] >= 2) & (surprise[still] >= self._needed)]
-        return found
-
-    def sigma(self, ball: Found, X: Floats) -> float:
-        """Standard deviation per coordinate of the members of a ball."""
-        points = X[self._references.rows[ball.members]].astype(np.float64)
-        points -= points[0]
-        sq = float(np.square(points - points.mean(axis=0)).sum())
-        return math.sqrt(sq / (points.shape[1] * max(1, len(points) - 1)))
-
-    def gap(self, ball: Found) -> float:
-        """Distance of the nearest point outside a ball over that of the farthest inside."""
-        log_D = self._references.log_distances[ball.center]
-        outside = np.ones(len(log_D), dtype=bool)
-        outside[ball.members] = False
-        return float(np.exp(log_D[outside].min() - log_D[ball.members].max()))
+def _guess(background: Background) -> float:
+    """Radius of the most surprising ball, for want of a better one."""
+    log_R = background.log_radius
+    return math.exp(log_R) if math.isfinite(log_R) else 1.0
 
 
 def _score(surprise: float, n: int) -> float:

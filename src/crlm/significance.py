@@ -169,8 +169,18 @@ class Background:
         rows = np.arange(len(around.log_r))
         surprise = growth.surprise(around, rows, m, log_R, references.w, severe=severe)
         if (surprise >= log_n - log_alpha).any():
-            surprise /= self.inflation.severe if severe else self.inflation.simple
+            surprise = self._deflated(surprise, m, severe)
         return np.where(m + 1 >= MIN_SIZE, np.minimum(log_n - surprise, 0.0), 0.0)
+
+    def _deflated(self, surprise: F64, m: NDArray[np.intp], severe: bool) -> F64:
+        """Surprises of balls of `m` points, less what decoys show."""
+        if not severe:
+            return surprise / self.inflation.simple
+        if self.references.w == 1.0 or self.references.is_flat:
+            return surprise / self.inflation.severe
+        # Decoys have as many points as there are references. A place that is odd in them holds w
+        # times as many rows, and is as much more surprising; a place with few rows is not.
+        return surprise / self.inflation.few - self.inflation.each * m
 
 
 class Judge:

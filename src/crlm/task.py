@@ -14,7 +14,7 @@ import numpy as np
 from crlm.greedy import Ball, Cluster, accepted_balls, mean_shift_step
 from crlm.loss import G_PAPER, sq_cutoff
 from crlm.search import Floats, Neighbourhood, Weights
-from crlm.sigma import ALPHA, Evidence, SigmaEstimate, suggest_sigma_max
+from crlm.sigma import ALPHA, SigmaEstimate, suggest_sigma_max
 from crlm.significance import MIN_SIZE, Background, Judge
 
 # Clusters three times as narrow as others are common; half an octave is near enough to the best.
@@ -104,7 +104,7 @@ class Task:
         self,
         near: Neighbourhood,
         sigma_max: float,
-        evidence: Evidence,
+        estimate: SigmaEstimate,
         search: Callable[[float], Neighbourhood],
     ) -> list[Judged]:
         """Clusters with a bandwidth each, where one for all does not suit them.
@@ -113,17 +113,18 @@ class Task:
         clusters stay the same for many bandwidths, and so they do here.
         """
         found = self.clusters(near, sigma_max)
-        if self.has_own_balls(evidence):
+        if self.has_own_balls(estimate):
             return self._with_own_balls(found, sigma_max)
         if self.alpha is None or not self.background.references.is_flat:
             return found
         return self._with_closer(found, sigma_max, search)
 
-    def has_own_balls(self, evidence: Evidence) -> bool:
+    def has_own_balls(self, estimate: SigmaEstimate) -> bool:
         """Whether each cluster is sought with a ball of its own."""
         background = self.background
         many = not (background.references.is_flat or background.is_thin)  # dimensions
-        return self.alpha is not None and evidence == "moderate" and many
+        seen = estimate.evidence == "moderate" and not estimate.rare
+        return self.alpha is not None and seen and many
 
     def _with_own_balls(self, found: list[Judged], sigma_max: float) -> list[Judged]:
         """Clusters with a ball of their own, unless those found with one bandwidth are better."""

@@ -22,6 +22,7 @@ def estimate_record(estimate: SigmaEstimate) -> dict[str, Any]:
         "gap": float(estimate.gap),
         "score": float(estimate.score),
         "alternatives": [float(sigma) for sigma in estimate.alternatives],
+        "rare": estimate.rare,
     }
 
 

@@ -186,6 +186,8 @@ def verdict(estimate: SigmaEstimate, alpha: float | None) -> list[str]:
     if estimate.alternatives:
         others = listed(estimate.alternatives)
         lines.append(f"alternatives  {others}: at least half as many rows in clusters")
+    if estimate.rare:
+        lines.append("rows          all were looked at: in a sample these clusters do not show")
     suggested = f"Suggested σ_max {number(estimate.suggested)}   evidence: {estimate.evidence}"
     return [*lines, "", suggested]
 

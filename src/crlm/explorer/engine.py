@@ -127,7 +127,7 @@ class Engine:
         self.stops = stops(self.pairs, self.task, high, sigma, self.suggested)
         self.start = Settings(sigma, self.task.min_size, self.task.k, self.task.alpha)
         # A fit with these settings gives each cluster a bandwidth of its own.
-        self.has_own_balls = auto and self.task.has_own_balls(self.estimate.evidence)
+        self.has_own_balls = auto and self.task.has_own_balls(self.estimate)
 
     def fits_in_a_page(self) -> bool:
         """Whether a page may do it by itself."""

@@ -113,6 +113,7 @@ def _estimate(estimate: SigmaEstimate | None) -> dict[str, Any] | None:
         "score": plain(estimate.score),
         "gap": plain(estimate.gap),
         "alternatives": [plain(sigma) for sigma in estimate.alternatives],
+        "rare": estimate.rare,
     }
 
 
@@ -315,7 +316,12 @@ def _restored_estimate(record: dict[str, Any] | None, arrays: Arrays) -> SigmaEs
         score=real(record, "score"),
         gap=real(record, "gap"),
         alternatives=[_real(sigma) for sigma in record["alternatives"]],
-        **curve,
+        rare=record.get("rare") is True,  # older files do not say
+        edges=curve["edges"],
+        counts=curve["counts"],
+        sigmas=curve["sigmas"],
+        n_clusters=curve["n_clusters"],
+        net=curve["net"],
     )
 
 

@@ -49,7 +49,7 @@ class RankedPairs:
         return cls(first, order[pairs.indices[by]], pairs.sq_dist[by], n)
 
     @cached_property
-    def _lists(self) -> tuple[I64, NDArray[np.integer], NDArray[np.integer]]:
+    def lists(self) -> tuple[I64, NDArray[np.integer], NDArray[np.integer]]:
         """Neighbours of each row, nearest first: where they start, who they are, their rank."""
         m = len(self.sq_dist)
         rows, others = np.stack([self.i, self.j]), np.stack([self.j, self.i])
@@ -74,7 +74,7 @@ class RankedGraph:
     def __init__(self, ranked: RankedPairs, m: int, loss: I64, G: float, weights: Weights) -> None:
         n = ranked.n
         i, j = ranked.i[:m], ranked.j[:m]
-        self._starts, self._others, self._ranks = ranked._lists
+        self._starts, self._others, self._ranks = ranked.lists
         self._counts = np.bincount(i, minlength=n) + np.bincount(j, minlength=n)
         self._loss, self._weights = loss, weights
         self.alive = np.ones(n, dtype=bool)
