@@ -185,13 +185,16 @@ def test_decoys_of_a_right_background_take_nothing_off():
     assert Background.learn(X, np.ones(len(X), dtype=np.int64)).inflation.each == 0.0
 
 
-def test_the_command_says_that_all_rows_were_looked_at(run, tmp_path):
+def test_the_command_and_the_report_say_that_all_rows_were_looked_at(run, tmp_path):
     X, _ = rare(1)
-    data = tmp_path / "data.npy"
+    data, model, report = (tmp_path / name for name in ("X.npy", "X.crlm.npz", "X.html"))
     np.save(data, X)
     code, out, _ = run("sigma", data)
     assert code == 0
     assert "rows          all were looked at: in a sample these clusters do not show" in out
+    assert run("fit", data)[0] == 0
+    assert run("report", model, "-o", report)[0] == 0
+    assert "The bars are of a sample, in which clusters with so few" in report.read_text()
 
 
 def test_a_saved_model_remembers_it(tmp_path):
