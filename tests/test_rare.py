@@ -182,7 +182,24 @@ def test_without_memory_for_the_pairs_the_sample_has_the_word(monkeypatch):
 
 def test_decoys_of_a_right_background_take_nothing_off():
     X = in_a_ball(np.random.default_rng(6), 4000, 10, 1.0)
-    assert Background.learn(X, np.ones(len(X), dtype=np.int64)).inflation.each == 0.0
+    inflation = Background.learn(X, np.ones(len(X), dtype=np.int64)).inflation
+    assert (inflation.few, inflation.each) == (1.0, 0.0)
+
+
+def test_arms_are_as_much_more_surprising_as_they_have_more_rows():
+    X = np.random.default_rng(1).standard_exponential((8192, 8))
+    background = Background.learn(X, np.ones(len(X), dtype=np.int64))
+    inflation = background.inflation
+    assert inflation.severe > 1.5  # which is that of balls of many points:
+    assert inflation.few < inflation.severe
+    assert inflation.each > 0.1
+    surprise, m = np.array([100.0, 100.0]), np.array([10, 1000])
+    of_few, of_many = background._deflated(surprise, m, severe=True)
+    assert of_few > 50.0 > 0.0 > of_many
+    few_rows = Background.learn(X[:2000], np.ones(2000, dtype=np.int64))
+    np.testing.assert_allclose(
+        few_rows._deflated(surprise, m, severe=True), 100.0 / few_rows.inflation.severe
+    )
 
 
 def test_the_command_and_the_report_say_that_all_rows_were_looked_at(run, tmp_path):
