@@ -102,7 +102,7 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
     memory_limit : int or str, default="auto"
         Bytes, or a size such as "2GB", that a fit may allocate. With less it takes longer:
         pairs that do not fit are not stored. "auto" is half of the free memory. The labels do
-        not depend on it. (``sigma_max="auto"`` works in up to some 250 MB of its own.)
+        not depend on it. (``sigma_max="auto"`` works in up to some 300 MB of its own.)
     n_jobs : int or None, default=None
         Threads. None and -1 use every core. The labels do not depend on it.
     random_state : int, Generator, RandomState or None, default=None
@@ -165,8 +165,8 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
     -----
     ``CRLM(sigma_max=s, max_clusters=k, alpha=None)`` is Algorithm 2 of the paper to the letter.
     Time is one neighbour search plus one pass over the pairs closer than the radius, for any
-    number of clusters; the test and the choice of sigma_max look at 2,048 rows at most, or
-    if these show no cluster at a million pairs of near rows.
+    number of clusters; the test and the choice of sigma_max look at 2,048 rows at most, and
+    unless these are clear the choice also at up to a million pairs of near rows.
 
     References
     ----------

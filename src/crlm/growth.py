@@ -84,6 +84,11 @@ def ball_sizes(n: int) -> Rows:
     return levels(2, max(2, n // 2))
 
 
+def few_points(n: int) -> float:
+    """Points that are few among `n`: fewer than the neighbours a row is asked for elsewhere."""
+    return 2.0 * float(np.log(n))
+
+
 @dataclass(frozen=True)
 class Growth:
     """Growth of the background at each number of neighbours.

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crlm.decoys import Draw, column_decoys, normal_decoys
-from crlm.growth import MIN_POINTS, Growth, ball_sizes
+from crlm.growth import MIN_POINTS, Growth, ball_sizes, few_points
 from crlm.references import References
 from crlm.search.parallel import in_parallel, one_blas_thread
 
@@ -98,7 +98,7 @@ class _Shown(NamedTuple):
     n: int
     severe: float
     simple: float
-    few: float  # of the best ball of fewer than 2 log n points, asked severely
+    few: float  # of the best ball of few points, asked severely
     each: float  # of larger ones, beyond log n and for each point, at most
 
 
@@ -115,7 +115,7 @@ def _shown(points: F64) -> _Shown:
     rows = surprise.argmax(axis=0)  # the ball of each size that seems most surprising
     of_each = growth.surprise(around, rows, m, around.log_r[rows, m], severe=True)
     log_n = math.log(n)
-    is_few = m < 2.0 * log_n
+    is_few = m < few_points(n)
     few = float(of_each[is_few].max(initial=0.0))
     each = float(((of_each - log_n) / m)[~is_few].max(initial=0.0))
     return _Shown(n, severe, float(surprise.max()), few, each)

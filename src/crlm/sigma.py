@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from crlm.checks import check_alpha, check_metric, check_n_jobs
 from crlm.data_checks import check_has_rows, check_points, check_table
+from crlm.growth import few_points
 from crlm.search import Floats
 from crlm.significance import Background
 
@@ -38,6 +39,7 @@ _FEW, _SHARE = 2.0, 0.05
 # the radius may change by half without a change in the answer, its exact value is no matter.
 _CLEAR = 1.5
 _BINS_PER_OCTAVE = 24
+_PART = 0.5  # of the rows in clusters; a few near copies beside larger clusters are less
 _APART = 8  # radii between alternatives: a fifth larger or smaller
 
 
@@ -169,15 +171,15 @@ def suggest_sigma_max(X: Floats, background: Background, alpha: float) -> SigmaE
     if references.is_flat and largest:  # narrower ones are sought among all rows anyway
         return estimate
     rare = _from_all_rows(X, background, alpha, estimate)
-    few = 2.0 * math.log(len(references.rows))  # as many neighbours as are asked elsewhere
-    if rare is None or (largest >= few and not _is_better(rare, estimate, references.w)):
+    shown = largest >= few_points(len(references.rows))
+    if rare is None or (shown and not _is_better(rare, estimate, references.w)):
         return estimate
     return rare
 
 
 def _is_better(rare: SigmaEstimate, estimate: SigmaEstimate, w: float) -> bool:
     """Whether what all rows show is clear, and not just a small part of what references show."""
-    return rare.evidence == "clear" and rare.net.max() >= 0.5 * w * estimate.net.max()
+    return rare.evidence == "clear" and rare.net.max() >= _PART * w * estimate.net.max()
 
 
 def _from_references(X: Floats, background: Background, alpha: float) -> tuple[SigmaEstimate, int]:
