@@ -62,6 +62,7 @@ COLUMNS = {
     "mixed": (6,),
 }
 ALPHAS = (0.05, 0.01)
+ROWS = (400, 2500)  # of nulls and columns, log-uniform
 # Runs of each: of a family, or of each kind of departure and each null and d.
 SIZES = {
     "quick": {"model": 6, "low": 4, "rare": 2, "departures": 1, "nulls": 1, "columns": 1},
@@ -83,13 +84,15 @@ def main():
     parser.add_argument("--cases", type=Path, help="folder of npz files for `real`")
     parser.add_argument("--out", type=Path, help="results, .csv or .json (a line each), resumed")
     parser.add_argument(
-        "--rows", type=int, nargs=2, default=(400, 2500), metavar="N", help="of nulls and columns"
+        "--rows", type=int, nargs=2, default=ROWS, metavar="N", help="of nulls and columns"
     )
     parser.add_argument("--rivals", type=int, default=2000, metavar="N", help="only up to N rows")
     options = parser.parse_args()
     unknown = set(options.family) - set(FAMILIES)
     if unknown:
         parser.error(f"no such family: {', '.join(sorted(unknown))}")
+    if not 8 <= options.rows[0] <= options.rows[1]:
+        parser.error("--rows takes the fewest, at least 8, and the most: --rows 3000 30000")
     rows = read(options.out)
     done = {(r["family"], r["case"]) for r in rows}
     try:
@@ -140,7 +143,10 @@ def cases(family, sizes, options):
                         options.rows,
                     )
                     name = f"{kind} d={d}"
-                    yield name, f"{name} {i}", lambda draw=draw, args=args: draw(*args)
+                    # Resumed results must not mix numbers of rows.
+                    many = "" if tuple(options.rows) == ROWS else " n={}-{}".format(*options.rows)
+                    case = f"{name}{many} {i}"
+                    yield name, case, lambda draw=draw, args=args: draw(*args)
 
 
 def all_nulls():
@@ -232,7 +238,7 @@ def apart(rng, B, k, gap):
     return means
 
 
-def null(kind, d, seed, rows=(400, 2500)):
+def null(kind, d, seed, rows=ROWS):
     rng = np.random.default_rng(seed)
     n = round(log_uniform(rng, *rows))
     if kind == "ball":
@@ -249,7 +255,7 @@ def null(kind, d, seed, rows=(400, 2500)):
     return X, np.full(n, -1)
 
 
-def columns(kind, d, seed, rows=(400, 2500)):
+def columns(kind, d, seed, rows=ROWS):
     rng = np.random.default_rng(seed)
     n = round(log_uniform(rng, *rows))
     draw = {

@@ -393,7 +393,7 @@ COMPLAINTS = {
     ),
     "no suffix": ("x", b"1,2", "cannot read '' files"),
     "not npy": ("x.npy", b"hello, I am not an array", "x.npy is not a readable .npy array"),
-    "npy version": ("x.npy", b"\x93NUMPY\x09\x00\x01\x00", "not a readable .npy array"),
+    "npy version": ("x.npy", b"\x93NUMPY\x09\x00\x01\x00", "Write it again with numpy.save"),
     "truncated": ("x.npy", saved(X)[:-8], "x.npy is cut short: its header promises (4, 3) float64"),
     "huge": ("x.npy", promising((10**9, 10**9)), "cut short: its header promises"),
     "overflow": ("x.npy", promising((2**62, 2**62)), "cut short: its header promises"),

@@ -185,7 +185,10 @@ def _read_header(file: IO[bytes], size: int, what: str) -> Header:
         capped = cast("IO[bytes]", _Capped(file, size))
         shape, _, dtype = HEADER_READERS[npy.read_magic(capped)](capped)
     except (ValueError, KeyError, TypeError, SyntaxError, tokenize.TokenError) as error:
-        msg = f"{what} is not a readable .npy array (damaged, or another format renamed)."
+        msg = (
+            f"{what} is not a readable .npy array (damaged, or another format renamed). Write it "
+            "again with numpy.save, or give it the suffix of what it is."
+        )
         raise InputError(msg) from error
     if min(shape, default=1) < 0:
         msg = f"{what} is damaged: its header gives the impossible shape {shape}. Save it again."
