@@ -132,7 +132,8 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
         bandwidth, unless each has its own.
     p_values_ : ndarray of shape (n_clusters_,)
         Chance of a ball like that of the cluster anywhere in a background alone, or if it has a
-        bandwidth of its own, of the least likely ball around one of its rows; NaN with
+        bandwidth of its own, of the least likely ball around one of its rows (in up to three
+        dimensions: of its own ball, over the number of clusters when it was found); NaN with
         ``alpha=None``.
     n_duplicates_ : int or None
         Rows that are exact copies of an earlier row; None, not counted, with landmarks.

@@ -168,7 +168,7 @@ class References:
         tilt = np.empty_like(log_r)
 
         def fill(part: slice) -> None:
-            order = np.argsort(log_D[part], axis=1, kind="stable")
+            order = np.argsort(log_D[part], axis=1)  # in whatever order equal ones come
             log_r[part] = np.take_along_axis(log_D[part], order, axis=1)
             r = np.exp(log_r[part] - self.exponent * math.log(2.0))
             tilt[part] = tilts(points, places[part], order, r)

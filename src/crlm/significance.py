@@ -172,6 +172,23 @@ class Background:
             surprise = self._deflated(surprise, m, severe)
         return np.where(m + 1 >= MIN_SIZE, np.minimum(log_n - surprise, 0.0), 0.0)
 
+    def at_best(
+        self, log_r: F64, log_R: float | F64, degrees: NDArray[np.intp] | None, log_alpha: float
+    ) -> F64:
+        """Log p-values that balls have at best, around rows at these distances from references.
+
+        By as many points as a ball has when nothing is removed (`degrees`), or if nobody has
+        counted them, as the references inside it can possibly stand for.
+        """
+        w, n = self.references.w, log_r.shape[1]
+        inside = (log_R > log_r.T).sum(axis=0) - 1
+        # Each reference stands for w points, give or take; when all are references, exactly.
+        most = inside + (1.0 - 1.0 / w) * (4.0 * np.sqrt(inside) + 6.0)
+        m = np.ceil(w * np.minimum(most, np.maximum(inside, LARGEST * n))).astype(np.intp)
+        if degrees is not None:
+            m = np.minimum(m, degrees)
+        return self.log_p(self.references.level(log_r), m, log_R, log_alpha)
+
     def _deflated(self, surprise: F64, m: NDArray[np.intp], severe: bool) -> F64:
         """Surprises of balls of `m` points, less what decoys show."""
         if not severe:
@@ -224,19 +241,19 @@ class Judge:
         """P-value of a ball that was judged."""
         return math.exp(self._log_p[ball.center_index])
 
-    def may_be_centers(self, near: Neighbourhood) -> Callable[[int], bool]:
-        """Function that says whether the ball of a row may be more than chance.
+    def may_be_centers(
+        self, near: Neighbourhood, rows: NDArray[np.intp] | None = None
+    ) -> Callable[[int], bool]:
+        """Function that says whether the ball of a row, or of one of some, may be more than chance.
 
-        Judged without looking for the ball: by as many points as it has when nothing is removed,
-        or if its search did not store pairs, as the references inside it can possibly stand for.
-        Such a search is so spared most balls. Rows
-        are judged in blocks, in the order of their losses, and only when one of them comes up:
-        most members of a cluster are gone by then.
+        Judged without looking for the ball (:meth:`Background.at_best`): a search that did not
+        store pairs is so spared most balls. Rows are judged in blocks, in the order of their
+        losses, and only when one of them comes up: most members of a cluster are gone by then.
         """
         known: dict[int, bool] = {}
         pairs: Pairs | None = getattr(near, "pairs", None)
         degrees = None if pairs is None else pairs.degrees()
-        rows = np.flatnonzero(near.alone > near.L)
+        rows = np.flatnonzero(near.alone > near.L) if rows is None else rows
         queue = iter(rows[np.argsort(near.L[rows], kind="stable")].tolist())
         size = 4
 
@@ -259,7 +276,8 @@ class Judge:
         found = [np.zeros(0, dtype=np.intp)]
         for at in range(0, len(rows), _BLOCK):
             part, counts = rows[at : at + _BLOCK], m[at : at + _BLOCK]
-            log_p = self._at_best(references.log_r_of(self._X, part), counts)
+            level = references.level(references.log_r_of(self._X, part))
+            log_p = self._background.log_p(level, counts, self._log_R, self._log_alpha)
             # A ball of most points is none, but may become one when others are removed.
             found.append(part[(log_p <= self._log_alpha) | (counts > most)])
         return np.concatenate(found)
@@ -267,21 +285,10 @@ class Judge:
     def _may_pass(
         self, rows: NDArray[np.intp], degrees: NDArray[np.intp] | None
     ) -> NDArray[np.bool_]:
-        references = self._background.references
-        log_r = references.log_r_of(self._X, rows)
-        w, n = references.w, log_r.shape[1]
-        inside = (log_r < self._log_R).sum(axis=1) - 1
-        # Each reference stands for w points, give or take; when all are references, exactly.
-        most = inside + (1.0 - 1.0 / w) * (4.0 * np.sqrt(inside) + 6.0)
-        m = np.ceil(w * np.minimum(most, np.maximum(inside, LARGEST * n))).astype(np.intp)
-        if degrees is not None:
-            m = np.minimum(m, degrees)
-        return self._at_best(log_r, m) <= self._log_alpha
-
-    def _at_best(self, log_r: F64, m: NDArray[np.intp]) -> F64:
-        """Log p-values that balls of `m` points beside their centres have at best."""
-        level = self._background.references.level(log_r)
-        return self._background.log_p(level, m, self._log_R, self._log_alpha)
+        log_r = self._background.references.log_r_of(self._X, rows)
+        log_p = self._background.at_best(log_r, self._log_R, degrees, self._log_alpha)
+        passed: NDArray[np.bool_] = log_p <= self._log_alpha
+        return passed
 
 
 def _disjoint(

@@ -17,9 +17,6 @@ from crlm.search import Floats, Neighbourhood, Weights
 from crlm.sigma import ALPHA, SigmaEstimate, suggest_sigma_max
 from crlm.significance import MIN_SIZE, Background, Judge
 
-# Clusters three times as narrow as others are common; half an octave is near enough to the best.
-_CLOSER = np.exp2([-0.5, -1.0, -1.5, -2.0])
-
 
 class Judged(NamedTuple):
     """A cluster, its p-value, NaN when it was not tested, and the bandwidth of its ball."""
@@ -141,22 +138,18 @@ class Task:
     def _with_closer(
         self, found: list[Judged], sigma_max: float, search: Callable[[float], Neighbourhood]
     ) -> list[Judged]:
-        """Clusters, and those that smaller bandwidths show among the rest.
+        """Clusters, and those that smaller bandwidths show among the rest."""
+        growth = self.background.growth
+        if not found or growth is None:
+            return found
+        from crlm.closer import Closer  # not for a given bandwidth
 
-        In up to three dimensions a ball too wide for a cluster holds so much background that a
-        small one is not seen in it; and edges are too blurred to tell how far a cluster reaches.
-        """
-        found = list(found)
-        for bandwidth in (sigma_max * _CLOSER).tolist():
-            if not found or (self.k is not None and len(found) >= self.k):
-                break
-            near = search(bandwidth)
-            near.remove(np.concatenate([one.cluster.ball.members for one in found]))
-            more = [
-                self._judged(*ball, bandwidth) for ball in self.balls(near, bandwidth, self.weights)
-            ]
-            found += more if self.k is None else more[: self.k - len(found)]
-        return found
+        data = self.X, self.weights, self.background, growth
+        closer = Closer(*data, self.G, self._level, self._is_large)
+        taken = [one.cluster.ball.members for one in found]
+        more = closer.clusters(taken, sigma_max, search)
+        room = None if self.k is None else self.k - len(found)
+        return [*found, *(self._judged(*one) for one in islice(more, room))]
 
     def balls(
         self,
