@@ -2,9 +2,9 @@
 
 There a ball too wide for a cluster holds so much background that a small one is not seen in it,
 and edges are too blurred to tell how far a cluster reaches. So Algorithm 2 goes on with smaller
-bandwidths. Beside j - 1 clusters another one needs p <= j * alpha (Benjamini and
-Hochberg 1995). The first needs no more and no less than ever, so that the chance of any cluster on
-background alone stays what it is; and of all that are reported, about a share of alpha is chance.
+bandwidths. Beside j - 1 clusters another one needs p <= j * alpha (Benjamini and Hochberg 1995).
+The first needs no more and no less than ever, so that the chance of any cluster on background alone
+stays what it is; and of all that are reported, about a share of alpha is chance.
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ Rows = NDArray[np.intp]
 # loses a sixth of its background, which is what a small cluster may need to be seen.
 _STEPS = np.exp2(-np.arange(1, 17) / 8.0)
 _LARGEST = 0.5  # p-value that is some evidence, beside however many clusters
-_BLOCK = 512  # rows measured against the references at a time: 8 MB
 
 
 @dataclass(frozen=True)
@@ -44,7 +43,7 @@ class Closer:
     growth: Growth
     G: float
     alpha: float
-    is_large: Callable[[Ball], bool]
+    accepts: Callable[[Judge, Ball], bool]
 
     def clusters(
         self,
@@ -76,14 +75,11 @@ class Closer:
             near = search(bandwidths[step])
             near.remove(np.concatenate(taken))
             judge = Judge(self.X, self.background, radii[step], level)
-            accept, may = partial(self._accepts, judge), judge.may_be_centers(near, candidates)
+            accept, may = partial(self.accepts, judge), judge.may_be_centers(near, candidates)
             for ball in accepted_balls(near, self.weights, accept, candidates, may):
                 taken.append(ball.members)
                 free[ball.members] = False
                 yield Own(ball, judge.p_value(ball) * self.alpha / level, bandwidths[step])
-
-    def _accepts(self, judge: Judge, ball: Ball) -> bool:
-        return self.is_large(ball) and judge(ball)
 
     def _at_best(self, rows: Rows, radii: Sequence[float]) -> tuple[Rows, F64, F64]:
         """Radius at which the ball of each row is most surprising, and how much it is there.
@@ -92,11 +88,9 @@ class Closer:
         p-value that it has at best. All radii at a time: to measure the rows is what takes time.
         """
         references = self.background.references
-        log_R = np.log(radii)
+        log_R, log_largest = np.log(radii), math.log(max(self.alpha, _LARGEST))
         steps, surprises, log_p = np.zeros(len(rows), dtype=np.intp), *np.zeros((2, len(rows)))
-        for at in range(0, len(rows), _BLOCK):
-            part = slice(at, at + _BLOCK)
-            log_r = references.log_r_of(self.X, rows[part])
+        for part, log_r in references.in_blocks(self.X, rows):
             inside = np.array([(log_r < one).sum(axis=1) - 1 for one in log_R])
             which = np.arange(len(log_r))
             surprise = self.growth.surprise(
@@ -108,5 +102,5 @@ class Closer:
             )
             steps[part] = best = surprise.argmax(axis=0)
             surprises[part] = surprise[best, which]
-            log_p[part] = self.background.at_best(log_r, log_R[best], None, math.log(_LARGEST))
+            log_p[part] = self.background.at_best(log_r, log_R[best], None, log_largest)
         return steps, surprises, log_p

@@ -8,7 +8,7 @@ once: a copy is no evidence.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -24,6 +24,7 @@ from crlm.tilt import span, tilts
 F64 = NDArray[np.float64]
 
 MAX_REFERENCES = 2048
+MEASURED = 512  # rows measured against them at a time: 8 MB
 _BLOCK = 256  # rows at a time, in a thread each: 4 MB of distances
 _CELLS = 1 << 20  # of the data at a time, to find the middle: 8 MB
 # Log distances are rounded to this, so that the rounding of a matrix product, which depends on
@@ -139,6 +140,12 @@ class References:
         _, log_D = self._measured(X, rows)
         self._sort(log_D)
         return log_D
+
+    def in_blocks(self, X: Floats, rows: NDArray[np.intp]) -> Iterator[tuple[slice, F64]]:
+        """Which of some rows are measured at a time, and their sorted log distances."""
+        for at in range(0, len(rows), MEASURED):
+            part = slice(at, at + MEASURED)
+            yield part, self.log_r_of(X, rows[part])
 
     def level(self, log_r: F64) -> Around:
         """What lies around points at these distances, if nowhere lopsided."""

@@ -33,7 +33,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from crlm.greedy import Ball
 from crlm.growth import LARGEST, MIN_POINTS, Growth, ball_sizes
-from crlm.references import Around, References, Remembered
+from crlm.references import MEASURED, Around, References, Remembered
 from crlm.search import Floats, Neighbourhood, Pairs, Weights
 
 if TYPE_CHECKING:
@@ -45,7 +45,6 @@ F64 = NDArray[np.float64]
 _MAX_ROUNDS = 24
 # Points of clusters are left out of the background, but never so many that nothing is left.
 _MIN_LEFT = 20
-_BLOCK = 512  # rows measured against the references at a time: 8 MB
 _THIN = 2.0  # growth of the points of a plane: on lines they have less
 # Two points cannot be told from chance: any point has a nearest neighbour.
 MIN_SIZE = 3
@@ -262,7 +261,7 @@ class Judge:
             if i not in known:
                 left = (row for row in queue if row != i and row not in known and near.alive[row])
                 block = np.array([i, *islice(left, size)], dtype=np.intp)
-                size = min(2 * size, _BLOCK - 1)
+                size = min(2 * size, MEASURED - 1)
                 passed = self._may_pass(block, None if degrees is None else degrees[block])
                 known.update(zip(block.tolist(), passed.tolist(), strict=True))
             return known[i]
@@ -274,12 +273,11 @@ class Judge:
         references = self._background.references
         most = LARGEST * references.n_points
         found = [np.zeros(0, dtype=np.intp)]
-        for at in range(0, len(rows), _BLOCK):
-            part, counts = rows[at : at + _BLOCK], m[at : at + _BLOCK]
-            level = references.level(references.log_r_of(self._X, part))
+        for part, log_r in references.in_blocks(self._X, rows):
+            level, counts = references.level(log_r), m[part]
             log_p = self._background.log_p(level, counts, self._log_R, self._log_alpha)
             # A ball of most points is none, but may become one when others are removed.
-            found.append(part[(log_p <= self._log_alpha) | (counts > most)])
+            found.append(rows[part][(log_p <= self._log_alpha) | (counts > most)])
         return np.concatenate(found)
 
     def _may_pass(

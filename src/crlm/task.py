@@ -145,7 +145,7 @@ class Task:
         from crlm.closer import Closer  # not for a given bandwidth
 
         data = self.X, self.weights, self.background, growth
-        closer = Closer(*data, self.G, self._level, self._is_large)
+        closer = Closer(*data, self.G, self._level, self._accepts)
         taken = [one.cluster.ball.members for one in found]
         more = closer.clusters(taken, sigma_max, search)
         room = None if self.k is None else self.k - len(found)
