@@ -455,7 +455,12 @@ COMPLAINTS = {
         b"1,2,3\n3,4,b\n5,6,c\n7,8,d\n",
         "x.csv has text in column '2' (line 2: 'b'). Take the numeric ones: --columns 0,1",
     ),
-    "all text": ("x.csv", b"a,b\nc,d\n", "(line 2: 'c'). No column holds numbers."),
+    "all text": ("x.csv", b"a,b\nc,d\n", "(line 2: 'c'). No column holds numbers. Write"),
+    "units": (
+        "x.csv",
+        "a,b\n1°,2°\n".encode(),
+        "Write them without units or signs: 12.5, not 12.5 m.",
+    ),
     "one bad cell": (
         "x.csv",
         b"a,b\n1,2\n3,oops\n5,6\n",

@@ -74,11 +74,12 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
         rule is 2; a point alone is never a cluster.
     alpha : float or None, default=0.01
         Chance of reporting any cluster where there is only background. A ball that the
-        background makes more often is passed over. The background is assumed to be locally of one
-        density, or of one that changes by less than a factor of two over a ball; how its count
-        grows with the radius is learnt from the data. What skewed, discrete or correlated columns
-        show without clusters is measured and taken off. Exact copies of a row count once.
-        None is the paper's rule alone: every ball of two points is a cluster.
+        background makes more often is passed over (in up to three dimensions, a narrower one
+        beside j - 1 clusters if it does so more than j times as often). The background is assumed
+        to be locally of one density, or of one that changes by less than a factor of two over a
+        ball; how its count grows with the radius is learnt from the data. What skewed, discrete or
+        correlated columns show without clusters is measured and taken off. Exact copies of a row
+        count once. None is the paper's rule alone: every ball of two points is a cluster.
     G : float or "auto", default=4.0
         Depth of the loss, greater than 1. "auto" is the smallest G with which all points of a
         Gaussian cluster are expected in its ball.

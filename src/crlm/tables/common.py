@@ -310,7 +310,7 @@ def text_error(
 def take_numeric(names: Sequence[str], numeric: Sequence[int], row_numbers: Sequence[int]) -> str:
     """How to take the columns of numbers, except those that number the rows."""
     if not numeric:
-        return "No column holds numbers."
+        return "No column holds numbers. Write them without units or signs: 12.5, not 12.5 m."
     places = [j for j in numeric if j not in row_numbers]
     if not places:
         which = listed(repr(names[j]) if names[j] else f"number {j}" for j in row_numbers)
