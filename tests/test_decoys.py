@@ -24,8 +24,8 @@ def learn(X):
     return Background.learn(points, np.ones(len(points), dtype=np.int64))
 
 
-def first(points, step=1):
-    return column_decoys(np.ascontiguousarray(points, dtype=np.float64), step)(0)
+def first(points, step=1, **kind):
+    return column_decoys(np.ascontiguousarray(points, dtype=np.float64), step, **kind)(0)
 
 
 @pytest.mark.parametrize("kind", DRAWS)
@@ -79,8 +79,8 @@ def test_decoys_of_the_model_show_little():
 def test_inflation_of_many_rows_is_read_at_a_glance(monkeypatch):
     asked = []
 
-    def counted(points, step=1):
-        draw = column_decoys(points, step)
+    def counted(points, step=1, **kind):
+        draw = column_decoys(points, step, **kind)
 
         def one(seed):
             asked.append(len(decoy := draw(seed)))
@@ -197,3 +197,31 @@ def test_a_cluster_of_random_walks_is_found_among_them():
         labels = CRLM().fit_predict(X)
         assert (labels[:40] == 0).sum() >= 35
         assert (labels[40:] == -1).all()
+
+
+@pytest.mark.parametrize("kind", ["uniform", "normal", "exponential"])
+def test_smoothed_columns_have_no_edges(kind):
+    """Of kinks in two columns crowds would come, where one edge crosses another."""
+    rng = np.random.default_rng(1)
+    draw = {"uniform": rng.random, "normal": rng.standard_normal, "exponential": rng.exponential}
+    column = np.sort(draw[kind](size=(4000, 1)), axis=0)
+    decoy = np.sort(first(column, is_flat=True), axis=0)
+    gaps = np.diff(decoy[200:-200, 0])  # the inverse of the density
+    assert np.abs(np.log(gaps[1:] / gaps[:-1])).max() < 0.02
+    assert np.abs(decoy - column)[200:-200].max() < 0.03 * np.ptp(column)
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("scale", [1e-300, 1e-310, 5e-324])
+@pytest.mark.parametrize("is_flat", [False, True])
+def test_a_column_may_be_tiny_beside_others(scale, is_flat):
+    X = np.random.default_rng(0).random((300, 3))
+    X[:, 1] *= scale
+    decoy = first(X, is_flat=is_flat)
+    assert ((decoy >= X.min(axis=0)) & (decoy <= X.max(axis=0))).all()
+
+
+def test_a_square_is_as_good_as_its_decoys():
+    """What three decoys show is on average what the best ball of a background does."""
+    shown = [learn(np.random.default_rng(seed).random((1000, 2))) for seed in range(8)]
+    assert sum(background.inflation.severe > 1.0 for background in shown) <= 2

@@ -1,13 +1,16 @@
 """Clusters are more than chance; background alone has none."""
 
+import itertools
+
 import numpy as np
 import pytest
 
 from crlm import CRLM, GMMUB, estimate_sigma, scores
 from crlm.errors import WeakEvidenceWarning
-from crlm.growth import SHELLS, Growth, levels, tail
+from crlm.growth import Growth, levels, tail
 from crlm.references import MAX_REFERENCES, Around, References, first_of_equals
-from crlm.significance import Background, _without
+from crlm.rest import _without
+from crlm.significance import Background
 from crlm.tilt import span
 
 pytestmark = pytest.mark.filterwarnings("ignore::crlm.errors.WeakEvidenceWarning")
@@ -126,7 +129,8 @@ def test_the_surprise_of_a_tight_ball_is_finite_and_grows_as_it_gets_tighter():
 def test_tilt_is_the_mean_offset_of_all_that_are_no_farther(d, n_values):
     X = np.random.default_rng(d).integers(0, n_values, (60, d)).astype(np.float64)  # ties or none
     X = np.unique(X, axis=0)
-    log_r, tilt = References.choose(X, ones(len(X))).around
+    log_r, tilt, n_directions = References.choose(X, ones(len(X))).around
+    assert n_directions == d
     r = np.sqrt(np.square(X[:, None] - X).sum(axis=-1))
     for i, m in [(0, 1), (3, 4), (5, len(X) - 1), (len(X) - 1, 3)]:
         near = (r[i] <= np.exp(log_r[i, m]) * (1 + 1e-6)) & (np.arange(len(X)) != i)
@@ -135,17 +139,34 @@ def test_tilt_is_the_mean_offset_of_all_that_are_no_farther(d, n_values):
         assert tilt[i, m] == pytest.approx(expected, abs=1e-5)
 
 
-@pytest.mark.parametrize("k", [1, 2, 3])
-@pytest.mark.parametrize("shell", SHELLS)
-def test_what_a_plane_cuts_off_a_shell_is_at_most_twice_the_tilt(k, shell):
+@pytest.mark.parametrize(
+    ("k", "n_planes", "most"),
+    [(1, 1, 4 / 3), (2, 1, 4 / 3), (3, 1, 4 / 3), (2, 2, 1.45), (3, 2, 1.56), (3, 3, 1.85)],
+)
+def test_what_planes_cut_off_a_shell_is_told_by_the_tilt(k, n_planes, most):
+    """One plane 4/3 of it at most; in a corner more, but twice only where nothing is cut off."""
     side = np.linspace(-1.0, 1.0, {1: 20_001, 2: 801, 3: 101}[k])
     grid = np.stack(np.meshgrid(*[side] * k), axis=-1).reshape(-1, k)
     grid = grid[np.square(grid).sum(axis=1) < 1.0]
-    inner = np.square(grid).sum(axis=1) < (1.0 + shell) ** (-2.0 / k)
-    for t in np.linspace(0.0, 1.0, 21):
-        left = grid[:, 0] <= t
-        denser = inner[left].mean() / inner.mean()
-        assert denser <= 1.0 + 2.0 * np.linalg.norm(grid[left].mean(axis=0)) + 1e-9
+    for near in itertools.product(np.linspace(0.0, 1.0, 6), repeat=n_planes):
+        left = (grid[:, :n_planes] <= near).all(axis=1)
+        tilt = np.linalg.norm(grid[left].mean(axis=0))
+        assert 1.0 - left.mean() <= most * tilt + 1e-4  # what the grid rounds
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_clusters_that_hide_among_each_other_show_against_the_rest(seed):
+    """Most rows are in clusters, so that all rows together grow as if these were no clusters."""
+    rng = np.random.default_rng(seed)
+    means = 3.0 * rng.normal(size=(4, 4))
+    wide = [1.6 * rng.uniform(0.5, 1.5) * rng.normal(size=(20, 4)) + mean for mean in means]
+    X = np.vstack([*wide, 3.0 * rng.normal(size=(40, 4))])
+    background = Background.learn(X, ones(len(X)))
+    around, overall = background.references.around, background.overall
+    of_all, _ = overall.best(around, background.needed, overall.surprises(around))
+    assert of_all < background.needed <= background.surprise
+    assert not background.alone
+    assert CRLM().fit(X).n_clusters_ > 0
 
 
 def test_a_column_that_is_there_twice_spans_no_more():

@@ -23,24 +23,24 @@ from crlm.references import fingerprints, from_the_middle
 F64 = NDArray[np.float64]
 Draw = Callable[[int], F64]  # the decoy of a number
 
-# Between knots a column is as a normal one would be. A standard deviation apart, a third of the
-# rows lies between two in the middle, and a cluster that has less leaves no trace.
+# Between knots a column is nearly as a normal one would be. A standard deviation apart, a third of
+# the rows lies between two in the middle, and a cluster that has less leaves no trace.
 _KNOTS_APART = 1.0
 _BLOCK = 128  # rows drawn at a time: 2 MB of numbers
 
 
-def column_decoys(points: F64, step: int = 1) -> Draw:
+def column_decoys(points: F64, step: int = 1, *, is_flat: bool = False) -> Draw:
     """Decoys with the columns of some points; as many, or a part of `step` of them.
 
     They are always the same ones, however the rows are ordered. Equal columns stay equal: they are
-    one column that counts more.
+    one column that counts more. If the points are flat they span up to three dimensions.
     """
     columns = points.T.copy()
     marks = fingerprints(columns).tolist()
     n_equal = Counter(marks)
     columns.sort(axis=1)
     columns = columns[:, ::step].copy()
-    _smooth(columns)
+    _smooth(columns, round_off=is_flat)
 
     def draw(seed: int) -> F64:
         rng = np.random.default_rng(seed)
@@ -76,8 +76,12 @@ def normal_decoys(points: F64, step: int = 1) -> Draw:
     return draw
 
 
-def _smooth(columns: F64) -> None:
-    """Leave columns (each a row here, ascending) as they are at a few quantiles only."""
+def _smooth(columns: F64, *, round_off: bool) -> None:
+    """Leave columns (each a row here, ascending) as they are at a few quantiles only.
+
+    Straight lines in normal scores join these. With a kink at each there is an edge, and a crowd
+    where edges of two columns cross: that is seen in few dimensions, and so rounded off there.
+    """
     n = columns.shape[1]
     z = special.ndtri((np.arange(n) + 0.5) / n)
     n_knots = 2 * max(1, int(np.ceil(z[-1] / _KNOTS_APART))) + 1
@@ -86,13 +90,32 @@ def _smooth(columns: F64) -> None:
     if len(knots) < 2:
         return
     x = np.interp(z, z[knots], np.arange(len(knots)))
-    low = np.minimum(x.astype(np.intp), len(knots) - 2)
-    share = x - low
+    join = _rounded_off if round_off else _straight
     for column in columns:
-        value = column[knots]
-        smooth = (1.0 - share) * value[low] + share * value[low + 1]
+        smooth = join(column[knots], x)
         has_few_values = (column[1:] == column[:-1]).any()
-        column[:] = _nearest(smooth, column) if has_few_values else smooth
+        column[:] = (
+            _nearest(smooth, column) if has_few_values else np.clip(smooth, column[0], column[-1])
+        )
+
+
+def _straight(value: F64, x: F64) -> F64:
+    """Values at places between some, joined by lines."""
+    low = np.minimum(x.astype(np.intp), len(value) - 2)
+    share = x - low
+    straight: F64 = (1.0 - share) * value[low] + share * value[low + 1]
+    return straight
+
+
+def _rounded_off(value: F64, x: F64) -> F64:
+    """The mean of these lines over one step around each place."""
+    ends = [2.0 * value[0] - value[1]], [2.0 * value[-1] - value[-2]]
+    value = np.concatenate([ends[0], value, ends[1]])
+    near = np.rint(x).astype(np.intp)
+    t = x - near
+    below, here, above = (value[near + shift] for shift in range(3))
+    mean: F64 = 0.5 * ((0.5 - t) ** 2 * below + (0.5 + t) ** 2 * above) + (0.75 - t**2) * here
+    return mean
 
 
 def _nearest(x: F64, values: F64) -> F64:

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crlm.decoys import Draw, column_decoys, normal_decoys
-from crlm.growth import MIN_POINTS, Growth, ball_sizes, few_points
+from crlm.growth import MIN_POINTS, ball_sizes, few_points
 from crlm.references import References
+from crlm.rest import asked_severely, learn_growth
 from crlm.search.parallel import in_parallel, one_blas_thread
 
 F64 = NDArray[np.float64]
@@ -25,6 +26,7 @@ F64 = NDArray[np.float64]
 # Decoys of each kind that are asked at a time. A quick look is enough where there are many rows and
 # four times as much as it leaves to be asked for.
 _DECOYS, _MANY, _BEYOND = 3, 1024, 4.0
+_THREADS = 2  # decoys asked at the same time, of some hundred megabytes each
 
 
 class Inflation(NamedTuple):
@@ -41,28 +43,30 @@ def inflation(references: References, surprise: float, needed: float) -> Inflati
 
     More than `needed` is asked of it.
     """
+    margin = needed - math.log(len(references.points))
     if len(references.points) >= _MANY:
         # A quarter of the points shows a quarter of it or more, in a sixteenth of the time.
-        seen = _shown_by_decoys(references, 4)
+        seen = _shown_by_decoys(references, margin, 4)
         if surprise > 4.0 * _BEYOND * seen.severe * needed and seen.simple == 1.0:
             return seen
-    return _shown_by_decoys(references, 1)
+    return _shown_by_decoys(references, margin, 1)
 
 
-def _shown_by_decoys(references: References, step: int) -> Inflation:
+def _shown_by_decoys(references: References, margin: float, step: int) -> Inflation:
     """How much more surprising the best ball of decoys is than that of a background.
 
     The worst of the decoys with the columns of the data counts, and the mean of those with their
     covariance, of which some are very surprising; so more of them are asked where it matters. In up
     to three dimensions there are none of these: how lopsided a place is is seen there.
     """
-    draws = [column_decoys(references.points, step)]
+    draws = [column_decoys(references.points, step, is_flat=references.is_flat)]
     if not references.is_flat:
         draws.append(normal_decoys(references.points, step))
 
     def ask(kinds: list[Draw], first: int) -> list[_Shown]:
         jobs = [(draw, first + number) for draw in kinds for number in range(_DECOYS)]
-        return list(in_parallel(lambda job: _shown(job[0](job[1])), jobs, references.n_jobs))
+        n_threads = min(references.n_jobs, _THREADS)
+        return list(in_parallel(lambda job: _shown(job[0](job[1]), margin), jobs, n_threads))
 
     with one_blas_thread():
         shown = ask(draws, 0)
@@ -102,20 +106,20 @@ class _Shown(NamedTuple):
     each: float  # of larger ones, beyond log n and for each point, at most
 
 
-def _shown(points: F64) -> _Shown:
-    """What a decoy shows."""
+def _shown(points: F64, margin: float) -> _Shown:
+    """What a decoy shows, where a surprise of log n and a margin looks like a cluster."""
     references = References.choose(points, np.ones(len(points), dtype=np.int64))
     n = len(references.rows)
     if n < MIN_POINTS:
         return _Shown(n, 0.0, 0.0, 0.0, 0.0)
-    growth, around = Growth.learn(references.log_r), references.around
-    surprise = growth.surprises(around)
-    severe, _ = growth.best(around, 0.0, surprise)
-    m = ball_sizes(n)
-    rows = surprise.argmax(axis=0)  # the ball of each size that seems most surprising
-    of_each = growth.surprise(around, rows, m, around.log_r[rows, m], severe=True)
-    log_n = math.log(n)
+    log_n, around = math.log(n), references.around
+    learnt = learn_growth(references, log_n + margin, asked_from=0.0)
+    # The balls of each size that seem most surprising.
+    m = np.tile(ball_sizes(n), 2)
+    rows = np.append(learnt.simply.argmax(axis=0), learnt.by_the_rest.argmax(axis=0))
+    balls = around, rows, m, around.log_r[rows, m], 1.0
+    of_each = asked_severely(learnt.growth, learnt.overall, *balls)
     is_few = m < few_points(n)
     few = float(of_each[is_few].max(initial=0.0))
     each = float(((of_each - log_n) / m)[~is_few].max(initial=0.0))
-    return _Shown(n, severe, float(surprise.max()), few, each)
+    return _Shown(n, learnt.surprise, float(learnt.simply.max()), few, each)

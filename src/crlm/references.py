@@ -38,6 +38,7 @@ class Around(NamedTuple):
 
     log_r: F64  # (n, n_references) sorted log distances, the point itself or -inf first
     tilt: F64 | None = None  # of as many references, where it is measured
+    n_directions: int = 0  # that they span, where it is
 
 
 @dataclass(frozen=True)
@@ -149,7 +150,9 @@ class References:
 
     def level(self, log_r: F64) -> Around:
         """What lies around points at these distances, if nowhere lopsided."""
-        return Around(log_r, None if self._span is None else np.broadcast_to(0.0, log_r.shape))
+        if self._span is None:
+            return Around(log_r)
+        return Around(log_r, np.broadcast_to(0.0, log_r.shape), self._span.shape[1])
 
     def _measured(self, X: Floats, rows: NDArray[np.intp]) -> tuple[F64, F64]:
         """Some rows, centred and scaled, and their log distances to the references."""
@@ -181,7 +184,7 @@ class References:
             tilt[part] = tilts(points, places[part], order, r)
 
         self._each_block(fill, len(log_r))
-        return Around(log_r, tilt)
+        return Around(log_r, tilt, points.shape[1])
 
     def _sort(self, log_D: F64) -> None:
         self._each_block(lambda part: log_D[part].sort(axis=1), len(log_D))

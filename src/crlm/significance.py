@@ -7,11 +7,12 @@ ball is multiplied by the number of points (Bonferroni):
     p = min(1, n * P(as many points in a ball of the background)).
 
 Real backgrounds are not that simple, so that one more thing is asked: some ball must pass the
-same test against a background of which each place may be as odd as the data allow, clusters
-and all (``severe=True`` in :meth:`crlm.growth.Growth.surprise`, with the growth of all rows). If
-none does, nothing is reported. Skewed, heavy-tailed or discrete columns break even that, and so do
-columns that hang together. So the same is asked of decoys, data with such columns and no clusters
-(:mod:`crlm.decoys`); what they show too much is taken off (:attr:`Background.inflation`).
+same test against a background of which each place may be as odd as the data allow (``severe=True``
+in :meth:`crlm.growth.Growth.surprise`), with the growth of all rows or with that of the rest
+(:mod:`crlm.rest`). If none does, nothing is reported. Skewed, heavy-tailed or discrete columns
+break even that, and so do columns that hang together. So the same is asked of decoys, data with
+such columns and no clusters (:mod:`crlm.decoys`); what they show too much is taken off
+(:attr:`Background.inflation`).
 
 At ``alpha`` the chance of reporting *any* cluster on such a background is then at most about
 ``alpha``. "About", because the growth is estimated and the scan over radii is paid for by the
@@ -32,8 +33,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from crlm.greedy import Ball
-from crlm.growth import LARGEST, MIN_POINTS, Growth, ball_sizes
+from crlm.growth import LARGEST, MIN_POINTS, Growth
 from crlm.references import MEASURED, Around, References, Remembered
+from crlm.rest import asked_severely, learn_growth
 from crlm.search import Floats, Neighbourhood, Pairs, Weights
 
 if TYPE_CHECKING:
@@ -41,10 +43,6 @@ if TYPE_CHECKING:
 
 F64 = NDArray[np.float64]
 
-# Each round halves the surprise of what is left: tens of thousands become a dozen in twelve.
-_MAX_ROUNDS = 24
-# Points of clusters are left out of the background, but never so many that nothing is left.
-_MIN_LEFT = 20
 _THIN = 2.0  # growth of the points of a plane: on lines they have less
 # Two points cannot be told from chance: any point has a nearest neighbour.
 MIN_SIZE = 3
@@ -113,9 +111,7 @@ class Background:
     ) -> Background:
         """Learn from the rows that belong to no cluster.
 
-        Clusters are found and left out in rounds, the most surprising balls first: around a
-        background point a cluster comes all at once, which is no growth. `n` is the number of
-        rows of which `X` is a random sample, if it is one.
+        `n` is the number of rows of which `X` is a random sample, if it is one.
         """
         references = References.choose(X, weights, n, n_jobs)
         log_r = references.log_r
@@ -123,23 +119,9 @@ class Background:
         if n < MIN_POINTS:
             return cls(references, None, None, -math.inf, float(np.median(log_r[:, n - 1 :])))
         needed = math.log(n / alpha)
-        growth = overall = Growth.learn(log_r)
-        surprise = growth.surprises(Around(log_r))
-        around = references.around
-        plain = surprise if around.tilt is None else growth.surprises(around)
-        best = overall.best(around, needed, plain)
-        left = np.arange(n)
-        for _ in range(_MAX_ROUNDS):
-            if surprise.max() < needed:
-                break
-            taken = _disjoint(references.log_distances, left, log_r, surprise, needed)
-            if len(left) - taken.sum() < max(n // 4, _MIN_LEFT):
-                break
-            gone, left = left[taken], left[~taken]
-            log_r = _without(log_r, taken, references.log_distances[np.ix_(left, gone)])
-            growth = Growth.learn(log_r)
-            surprise = growth.surprises(Around(log_r))
-        return cls(references, growth, overall, *best, needed)
+        learnt = learn_growth(references, needed, asked_from=needed)
+        best = learnt.surprise, learnt.log_radius
+        return cls(references, learnt.growth, learnt.overall, *best, needed)
 
     def remembering(self) -> Background:
         """Return the same, keeping distances once measured: for many radii."""
@@ -160,13 +142,16 @@ class Background:
         If it is of one point only, all balls are around that one. Those above `log_alpha` may be
         too small, for nobody asks for them.
         """
-        growth = self.overall if severe else self.growth
-        if growth is None:
+        if self.growth is None or self.overall is None:
             return np.zeros(len(m))
         references = self.references
         log_n = math.log(references.n_points)
         rows = np.arange(len(around.log_r))
-        surprise = growth.surprise(around, rows, m, log_R, references.w, severe=severe)
+        balls = around, rows, m, log_R, references.w
+        if severe:
+            surprise = asked_severely(self.growth, self.overall, *balls)
+        else:
+            surprise = self.growth.surprise(*balls)
         if (surprise >= log_n - log_alpha).any():
             surprise = self._deflated(surprise, m, severe)
         return np.where(m + 1 >= MIN_SIZE, np.minimum(log_n - surprise, 0.0), 0.0)
@@ -287,36 +272,3 @@ class Judge:
         log_p = self._background.at_best(log_r, self._log_R, degrees, self._log_alpha)
         passed: NDArray[np.bool_] = log_p <= self._log_alpha
         return passed
-
-
-def _disjoint(
-    log_D: F64, left: NDArray[np.intp], log_r: F64, surprise: F64, needed: float
-) -> NDArray[np.bool_]:
-    """Points of the most surprising balls that do not touch each other, among those left."""
-    most = surprise.max(axis=1)
-    radius = log_r[np.arange(len(left)), ball_sizes(len(left))[surprise.argmax(axis=1)]]
-    least = max(needed, most.max() / 2.0)
-    taken = np.zeros(len(left), dtype=bool)
-    for i in np.argsort(-most, kind="stable"):
-        if most[i] < least:
-            break
-        ball = log_D[left[i], left] <= radius[i]
-        if not (taken & ball).any():
-            taken |= ball
-    return taken
-
-
-def _without(log_r: F64, taken: NDArray[np.bool_], log_d: F64) -> F64:
-    """Sorted log distances without some points, `log_d` being those of the others to them.
-
-    Few are taken at a time, and to strike them out is faster than to sort the rest again.
-    """
-    rows = np.flatnonzero(~taken)
-    pairs = zip(rows, np.sort(log_d, axis=1), strict=True)
-    at = np.array([log_r[row].searchsorted(gone) for row, gone in pairs])
-    each = np.arange(log_d.shape[1])
-    at = np.maximum.accumulate(at - each, axis=1) + each  # equal ones stand side by side
-    stay = np.zeros(log_r.shape, dtype=bool)
-    stay[rows] = True
-    stay[rows[:, None], at] = False
-    return log_r[stay].reshape(len(rows), -1)

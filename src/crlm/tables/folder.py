@@ -6,7 +6,6 @@ import warnings
 from pathlib import Path
 
 from crlm.errors import CRLMWarning, InputError
-from crlm.images import SUFFIXES, list_images
 from crlm.tables.common import Table, Wanted, listed
 from crlm.tables.kept import Kept
 from crlm.tables.parquet import parquet_files, read_parquets
@@ -14,6 +13,8 @@ from crlm.tables.parquet import parquet_files, read_parquets
 
 def read_folder(folder: Path, wanted: Wanted) -> Table:
     """Descriptors of the pictures in a folder, or if it has none, its parquet files together."""
+    from crlm.images import SUFFIXES, list_images  # late: files of numbers do not need it
+
     paths = list_images(folder)
     tables = [] if paths else parquet_files(folder)
     if tables:
@@ -30,7 +31,7 @@ def read_folder(folder: Path, wanted: Wanted) -> Table:
             f"or one file."
         )
         raise InputError(msg)
-    from crlm.describe import METHODS, describe_images  # late: files of numbers do not need it
+    from crlm.describe import METHODS, describe_images
 
     descriptor = METHODS[wanted.descriptor or "hog"]()
     described = describe_images(paths, descriptor)
@@ -48,6 +49,8 @@ def read_folder(folder: Path, wanted: Wanted) -> Table:
 
 def holds_parquet(folder: Path) -> bool:
     """Whether a folder stands for the parquet files in it."""
+    from crlm.images import list_images
+
     return not list_images(folder) and bool(parquet_files(folder))
 
 

@@ -1,0 +1,117 @@
+"""How the background grows, read off the rest: the points that belong to no cluster.
+
+Around a background point a cluster comes all at once, which is no growth. So what looks like
+clusters is left out, the most surprising balls first, until nothing does any more. Whether there is
+anything at all is asked of both: with the growth of all points, among which clusters may hide, and
+with that of the rest. Decoys are asked that question alike (:mod:`crlm.inflation`), so that what is
+left out by chance is no evidence.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from crlm.growth import Growth, ball_sizes
+from crlm.references import Around, References
+
+F64 = NDArray[np.float64]
+Rows = NDArray[np.intp]
+
+# Each round halves the surprise of what is left: tens of thousands become a dozen in twelve.
+_MAX_ROUNDS = 24
+# Points of clusters are left out of the background, but never so many that nothing is left.
+_MIN_LEFT = 20
+
+
+class Learnt(NamedTuple):
+    """How references grow."""
+
+    growth: Growth  # that of the rest
+    overall: Growth  # that of all of them
+    surprise: float  # of the most surprising ball, asked severely
+    log_radius: float  # of that ball
+    # Surprise of the ball of each size around each, asked simply at the growth of all, of the rest.
+    simply: F64
+    by_the_rest: F64
+
+
+def learn_growth(references: References, needed: float, *, asked_from: float) -> Learnt:
+    """Learn how references grow; a ball with a surprise of `needed` looks like a cluster.
+
+    Below a surprise of `asked_from` that of the most surprising ball may be too small.
+    """
+    around = references.around
+    overall = Growth.learn(around.log_r)
+    simply = by_the_rest = overall.surprises(around)
+    best = overall.best(around, asked_from, simply)
+    level = simply if around.tilt is None else overall.surprises(Around(around.log_r))
+    growth = _of_the_rest(references, overall, level, needed)
+    if growth is not overall:
+        by_the_rest = growth.surprises(around)
+        best = max(best, growth.best(around, asked_from, by_the_rest))
+    return Learnt(growth, overall, *best, simply, by_the_rest)
+
+
+def asked_severely(
+    growth: Growth, overall: Growth, around: Around, rows: Rows, m: Rows, log_R: ArrayLike, w: float
+) -> F64:
+    """Surprise of balls at the growth that makes them more surprising (:meth:`Growth.surprise`)."""
+    balls = around, rows, m, log_R, w
+    surprise = overall.surprise(*balls, severe=True)
+    if growth is overall:
+        return surprise
+    return np.maximum(surprise, growth.surprise(*balls, severe=True))
+
+
+def _of_the_rest(references: References, growth: Growth, surprise: F64, needed: float) -> Growth:
+    """Growth of the points that look like no cluster, given that of all and their surprises."""
+    log_r, log_D = references.log_r, references.log_distances
+    n = len(log_r)
+    left = np.arange(n)
+    for _ in range(_MAX_ROUNDS):
+        if surprise.max() < needed:
+            break
+        taken = _disjoint(log_D, left, log_r, surprise, needed)
+        if len(left) - taken.sum() < max(n // 4, _MIN_LEFT):
+            break
+        gone, left = left[taken], left[~taken]
+        log_r = _without(log_r, taken, log_D[np.ix_(left, gone)])
+        growth = Growth.learn(log_r)
+        surprise = growth.surprises(Around(log_r))
+    return growth
+
+
+def _disjoint(
+    log_D: F64, left: NDArray[np.intp], log_r: F64, surprise: F64, needed: float
+) -> NDArray[np.bool_]:
+    """Points of the most surprising balls that do not touch each other, among those left."""
+    most = surprise.max(axis=1)
+    radius = log_r[np.arange(len(left)), ball_sizes(len(left))[surprise.argmax(axis=1)]]
+    least = max(needed, most.max() / 2.0)
+    taken = np.zeros(len(left), dtype=bool)
+    for i in np.argsort(-most, kind="stable"):
+        if most[i] < least:
+            break
+        ball = log_D[left[i], left] <= radius[i]
+        if not (taken & ball).any():
+            taken |= ball
+    return taken
+
+
+def _without(log_r: F64, taken: NDArray[np.bool_], log_d: F64) -> F64:
+    """Sorted log distances without some points, `log_d` being those of the others to them.
+
+    Few are taken at a time, and to strike them out is faster than to sort the rest again.
+    """
+    rows = np.flatnonzero(~taken)
+    pairs = zip(rows, np.sort(log_d, axis=1), strict=True)
+    at = np.array([log_r[row].searchsorted(gone) for row, gone in pairs])
+    each = np.arange(log_d.shape[1])
+    at = np.maximum.accumulate(at - each, axis=1) + each  # equal ones stand side by side
+    stay = np.zeros(log_r.shape, dtype=bool)
+    stay[rows] = True
+    stay[rows[:, None], at] = False
+    return log_r[stay].reshape(len(rows), -1)
