@@ -556,6 +556,7 @@ ERRORS = {
         2,
         "--alpha must be a number between 0 and 1, or none for no test, got 1.0.",
     ),
+    "alpha in percent": ("fit toy.npy --alpha 5%", 2, "nor a number. One percent is 0.01."),
     "alpha text": ("fit toy.npy --alpha no", 2, "'no' is neither 'none' nor a number."),
     "G": ("fit toy.npy -G 1", 2, "G must be a number greater than 1"),
     "k": (

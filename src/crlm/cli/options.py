@@ -75,7 +75,8 @@ def none_or_float(value: str | float | None) -> float | None:
     try:
         return float(value)
     except ValueError:
-        msg = f"{value!r} is neither 'none' nor a number."
+        fix = " One percent is 0.01." if "%" in str(value) else ""
+        msg = f"{value!r} is neither 'none' nor a number.{fix}"
         raise click.BadParameter(msg) from None
 
 
