@@ -189,17 +189,20 @@ class Growth:
         `surprises` is what they have when asked simply. Below `needed` only the most surprising one
         of each size is asked.
         """
-        log_r = around.log_r
-        best = (-np.inf, -np.inf, 0.0)
-        for m, plain in zip(ball_sizes(len(log_r)), surprises.T, strict=True):
-            # Asked severely no ball gains, so that most need not be asked.
-            rows = np.flatnonzero(plain >= max(best[0], min(needed, plain.max())))
-            if not len(rows):
-                continue
-            log_R = log_r[rows, m]
-            severe = self.surprise(around, rows, m, log_R, severe=True)
-            top = int(np.argmax(severe))
-            best = max(best, (float(severe[top]), float(plain[rows[top]]), float(log_R[top])))
+        sizes = ball_sizes(len(around.log_r))
+
+        def ask(rows: Rows, at: Rows) -> tuple[float, float, float]:
+            log_R = around.log_r[rows, sizes[at]]
+            severe = self.surprise(around, rows, sizes[at], log_R, severe=True)
+            plain = surprises[rows, at]
+            return max(zip(severe.tolist(), plain.tolist(), log_R.tolist(), strict=True))
+
+        # Asked severely no ball gains. So the most surprising ones, asked first, spare the others.
+        top = surprises.max(axis=0)
+        best = ask(surprises.argmax(axis=0), np.arange(len(sizes)))
+        others = np.nonzero(surprises >= np.maximum(best[0], np.minimum(needed, top)))
+        if len(others[0]):
+            best = max(best, ask(*others))
         return best[0], best[2]
 
     def expected(self, log_r: F64, rows: Rows, m: Rows, log_R: ArrayLike, w: float = 1.0) -> F64:

@@ -56,41 +56,51 @@ def _shown_by_decoys(references: References, margin: float, step: int) -> Inflat
     """How much more surprising the best ball of decoys is than that of a background.
 
     The worst of the decoys with the columns of the data counts, and the mean of those with their
-    covariance, of which some are very surprising; so more of them are asked where it matters. In up
-    to three dimensions there are none of these: how lopsided a place is is seen there.
+    covariance, of which some are very surprising. In up to three dimensions there are none of
+    these: how lopsided a place is is seen there.
     """
-    draws = [column_decoys(references.points, step, is_flat=references.is_flat)]
+    kinds = [column_decoys(references.points, step, is_flat=references.is_flat)]
+    counts: list[Callable[[F64], float]] = [np.max]
     if not references.is_flat:
-        draws.append(normal_decoys(references.points, step))
+        kinds.append(normal_decoys(references.points, step))
+        counts.append(np.mean)
 
-    def ask(kinds: list[Draw], first: int) -> list[_Shown]:
+    def ask(kinds: list[Draw], first: int) -> list[list[_Shown]]:
         jobs = [(draw, first + number) for draw in kinds for number in range(_DECOYS)]
         n_threads = min(references.n_jobs, _THREADS)
-        return list(in_parallel(lambda job: _shown(job[0](job[1]), margin), jobs, n_threads))
+        shown = list(in_parallel(lambda job: _shown(job[0](job[1]), margin), jobs, n_threads))
+        return [shown[at : at + _DECOYS] for at in range(0, len(shown), _DECOYS)]
 
     with one_blas_thread():
-        shown = ask(draws, 0)
-        columns, normal = shown[:_DECOYS], shown[_DECOYS:]
-        if _over(normal, np.mean).severe > 1.0:
-            normal += ask(draws[1:], _DECOYS)
-    each_kind = _over(columns, np.max), _over(normal, np.mean)
+        shown = ask(kinds, 0)
+        # Three may be high by chance.
+        doubtful = [at for at, of in enumerate(shown) if not _is_right(of)]
+        for at, more in zip(doubtful, ask([kinds[at] for at in doubtful], _DECOYS), strict=True):
+            shown[at] += more
+    each_kind = map(_over, shown, counts)
     return Inflation(*(max(of) for of in zip(*each_kind, strict=True)))
 
 
-def _over(shown: list[_Shown], which: Callable[[F64], float]) -> Inflation:
-    """What decoys of one kind show over what the best of n balls of a background does.
+def _is_right(shown: list[_Shown]) -> bool:
+    """Whether decoys of one kind are no more surprising than a background.
 
-    Its chance is about 1 / n, which is a surprise of log n; and log n + 0.58 (Euler's constant) on
-    average. If decoys have no more on average, the test is right, and more is chance.
+    Of n balls of a background the best has a chance of about 1 / n, which is a surprise of log n;
+    and log n + 0.58 (Euler's constant) on average. If decoys have no more, the test is right.
     """
     seen = [one for one in shown if one.n >= MIN_POINTS]  # fewer say nothing
+    expected = [math.log(one.n) + np.euler_gamma for one in seen]
+    return sum(one.severe for one in seen) <= sum(expected)
+
+
+def _over(shown: list[_Shown], which: Callable[[F64], float]) -> Inflation:
+    """What decoys of one kind show over what the best of n balls of a background does."""
+    seen = [one for one in shown if one.n >= MIN_POINTS]
     if not seen:
         return Inflation(1.0, 1.0)
     n, severe, simple, few, each = np.array(seen).T
     log_n = math.log(n[-1])
-    is_right = float(severe.mean()) <= log_n + np.euler_gamma
     of_simple = max(1.0, float(simple.min()) / log_n)
-    if is_right:
+    if _is_right(shown):
         return Inflation(1.0, of_simple)
     of_severe, of_few = (max(1.0, float(which(of)) / log_n) for of in (severe, few))
     return Inflation(of_severe, of_simple, of_few, float(which(each)))

@@ -17,7 +17,7 @@ such columns and no clusters (:mod:`crlm.decoys`); what they show too much is ta
 At ``alpha`` the chance of reporting *any* cluster on such a background is then at most about
 ``alpha``. "About", because the growth is estimated and the scan over radii is paid for by the
 contrast of 2, or in up to three dimensions a factor of 4 in p, rather than counted;
-``docs/selection.md`` has the simulated rates.
+``docs/selection-study.md`` has the simulated rates.
 """
 
 from __future__ import annotations
