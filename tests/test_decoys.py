@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crlm import CRLM, GMMUB
-from crlm.decoys import column_decoys, normal_decoys
+from crlm.decoys import column_decoys, normal_decoys, stretched_decoys
 from crlm.inflation import _Shown, inflation
 from crlm.significance import Background
 
@@ -165,6 +165,35 @@ def test_normal_decoys_have_the_covariance_and_nothing_else():
     assert np.abs(skew).max() < 0.25
     assert not learn(X).alone
     assert learn(decoy).surprise < learn(X).surprise / 10.0
+
+
+LENGTHS = {
+    "t": lambda rng: 1.0 / np.sqrt(rng.chisquare(5, size=(1500, 1)) / 5.0),
+    "lognormal": lambda rng: rng.lognormal(sigma=0.5, size=(1500, 1)),
+}
+
+
+@pytest.mark.parametrize("kind", LENGTHS)
+def test_stretched_decoys_are_as_far_from_the_middle_as_the_rows(kind):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, 30)) * LENGTHS[kind](rng)
+    X[:100] = X.mean(axis=0) + 0.01 * rng.normal(size=(100, 30))  # but for a cluster
+    X[:100] += X[100]
+    decoy = stretched_decoys(X)(0)
+    shares = np.linspace(0.02, 0.98, 25)
+    far = [np.quantile(np.linalg.norm(of - of.mean(axis=0), axis=1), shares) for of in (X, decoy)]
+    assert far[1] == pytest.approx(far[0], rel=0.12)
+    assert learn(decoy).surprise < learn(X).surprise / 10.0
+
+
+@pytest.mark.parametrize("seed", [2, 5])
+def test_where_decoys_have_a_crowded_middle_nothing_is_left_out_of_the_background(seed):
+    """With the growth of the rest, the middle of Student's t in many dimensions is a cluster."""
+    rng = np.random.default_rng(seed)
+    found = learn(rng.normal(size=(1500, 500)) * LENGTHS["t"](rng))
+    assert found.surprise > found.needed > found.by_all
+    assert not found.with_rest
+    assert found.alone
 
 
 def walks(rng, n=400):

@@ -7,6 +7,8 @@
 * *Normal.* Normal draws with the covariance of the rows. What is found in them is how columns hang
   together: random walks vary along a few directions most and along others less and less, so that
   some places look crowded by chance.
+* *Stretched.* The same, as far from the middle as the rows are. Where all columns of a row are
+  large or small together, as with Student's t, the middle is crowded.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ Draw = Callable[[int], F64]  # the decoy of a number
 # the rows lies between two in the middle, and a cluster that has less leaves no trace.
 _KNOTS_APART = 1.0
 _BLOCK = 128  # rows drawn at a time: 2 MB of numbers
+_TINY = np.finfo(np.float64).tiny
 
 
 def column_decoys(points: F64, step: int = 1, *, is_flat: bool = False) -> Draw:
@@ -76,20 +79,35 @@ def normal_decoys(points: F64, step: int = 1) -> Draw:
     return draw
 
 
+def stretched_decoys(points: F64) -> Draw:
+    """Normal decoys, the nearest to the middle put as far from it as the nearest row, and so on.
+
+    The distances are smoothed as columns are.
+    """
+    normal = normal_decoys(points)
+    knots, x = _knots(len(points))
+    far = np.sort(np.linalg.norm(points - points.mean(axis=0), axis=1))
+    far = _straight(far[knots], x)
+
+    def draw(seed: int) -> F64:
+        decoy = normal(seed)
+        length = np.linalg.norm(decoy, axis=1)
+        order = np.argsort(length, kind="stable")
+        decoy[order] *= (far / np.maximum(length[order], _TINY))[:, None]
+        return decoy
+
+    return draw
+
+
 def _smooth(columns: F64, *, round_off: bool) -> None:
     """Leave columns (each a row here, ascending) as they are at a few quantiles only.
 
     Straight lines in normal scores join these. With a kink at each there is an edge, and a crowd
     where edges of two columns cross: that is seen in few dimensions, and so rounded off there.
     """
-    n = columns.shape[1]
-    z = special.ndtri((np.arange(n) + 0.5) / n)
-    n_knots = 2 * max(1, int(np.ceil(z[-1] / _KNOTS_APART))) + 1
-    at = np.interp(np.linspace(z[0], z[-1], n_knots), z, np.arange(n))
-    knots = np.unique(np.rint(at).astype(np.intp))
-    if len(knots) < 2:
+    if columns.shape[1] < 2:
         return
-    x = np.interp(z, z[knots], np.arange(len(knots)))
+    knots, x = _knots(columns.shape[1])
     join = _rounded_off if round_off else _straight
     for column in columns:
         smooth = join(column[knots], x)
@@ -97,6 +115,15 @@ def _smooth(columns: F64, *, round_off: bool) -> None:
         column[:] = (
             _nearest(smooth, column) if has_few_values else np.clip(smooth, column[0], column[-1])
         )
+
+
+def _knots(n: int) -> tuple[NDArray[np.intp], F64]:
+    """Which of `n` ascending values stay, and where all of them lie between these."""
+    z = special.ndtri((np.arange(n) + 0.5) / n)
+    n_knots = 2 * max(1, int(np.ceil(z[-1] / _KNOTS_APART))) + 1
+    at = np.interp(np.linspace(z[0], z[-1], n_knots), z, np.arange(n))
+    knots = np.unique(np.rint(at).astype(np.intp))
+    return knots, np.interp(z, z[knots], np.arange(len(knots)))
 
 
 def _straight(value: F64, x: F64) -> F64:

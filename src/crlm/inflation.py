@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from crlm.decoys import Draw, column_decoys, normal_decoys
-from crlm.growth import MIN_POINTS, ball_sizes, few_points
+from crlm.decoys import Draw, column_decoys, normal_decoys, stretched_decoys
+from crlm.growth import MIN_POINTS, Growth, ball_sizes, few_points
 from crlm.references import References
 from crlm.rest import asked_severely, learn_growth
 from crlm.search.parallel import in_parallel, one_blas_thread
@@ -50,6 +50,25 @@ def inflation(references: References, surprise: float, needed: float) -> Inflati
         if surprise > 4.0 * _BEYOND * seen.severe * needed and seen.simple == 1.0:
             return seen
     return _shown_by_decoys(references, margin, 1)
+
+
+def may_ask_the_rest(references: References, needed: float) -> bool:
+    """Whether what is left out of the rest, with a surprise of `needed`, may be clusters.
+
+    It is none where decoys with a crowded middle would have something left out as well.
+    """
+    if references.is_flat:
+        return True
+    draw = stretched_decoys(references.points)
+
+    def looks_like_clusters(number: int) -> bool:
+        decoy = draw(number)
+        around = References.choose(decoy, np.ones(len(decoy), dtype=np.int64)).around
+        return bool(Growth.learn(around.log_r).surprises(around).max() >= needed)
+
+    with one_blas_thread():
+        n_threads = min(references.n_jobs, _THREADS)
+        return not any(in_parallel(looks_like_clusters, range(_DECOYS), n_threads))
 
 
 def _shown_by_decoys(references: References, margin: float, step: int) -> Inflation:
@@ -132,4 +151,4 @@ def _shown(points: F64, margin: float) -> _Shown:
     is_few = m < few_points(n)
     few = float(of_each[is_few].max(initial=0.0))
     each = float(((of_each - log_n) / m)[~is_few].max(initial=0.0))
-    return _Shown(n, learnt.surprise, float(learnt.simply.max()), few, each)
+    return _Shown(n, learnt.best[0], float(learnt.simply.max()), few, each)

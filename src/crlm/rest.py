@@ -4,7 +4,7 @@ Around a background point a cluster comes all at once, which is no growth. So wh
 clusters is left out, the most surprising balls first, until nothing does any more. Whether there is
 anything at all is asked of both: with the growth of all points, among which clusters may hide, and
 with that of the rest. Decoys are asked that question alike (:mod:`crlm.inflation`), so that what is
-left out by chance is no evidence.
+left out by chance is no evidence; and where some would have much left out, the rest is not asked.
 """
 
 from __future__ import annotations
@@ -31,8 +31,10 @@ class Learnt(NamedTuple):
 
     growth: Growth  # that of the rest
     overall: Growth  # that of all of them
-    surprise: float  # of the most surprising ball, asked severely
-    log_radius: float  # of that ball
+    # Surprise of the most surprising ball, asked severely, and log of its radius: at the growth of
+    # all, and at either.
+    best_overall: tuple[float, float]
+    best: tuple[float, float]
     # Surprise of the ball of each size around each, asked simply at the growth of all, of the rest.
     simply: F64
     by_the_rest: F64
@@ -46,13 +48,13 @@ def learn_growth(references: References, needed: float, *, asked_from: float) ->
     around = references.around
     overall = Growth.learn(around.log_r)
     simply = by_the_rest = overall.surprises(around)
-    best = overall.best(around, asked_from, simply)
+    best = best_overall = overall.best(around, asked_from, simply)
     level = simply if around.tilt is None else overall.surprises(Around(around.log_r))
     growth = _of_the_rest(references, overall, level, needed)
     if growth is not overall:
         by_the_rest = growth.surprises(around)
         best = max(best, growth.best(around, asked_from, by_the_rest))
-    return Learnt(growth, overall, *best, simply, by_the_rest)
+    return Learnt(growth, overall, best_overall, best, simply, by_the_rest)
 
 
 def asked_severely(

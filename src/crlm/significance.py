@@ -65,6 +65,8 @@ class Background:
         That of the most surprising ball of all, asked severely.
     log_radius : float
         Log of the radius of the most surprising ball.
+    by_all : float
+        Surprise of the most surprising ball with the growth of all rows only.
     needed : float
         Surprise that is more than chance.
     """
@@ -74,6 +76,7 @@ class Background:
     overall: Growth | None
     surprise: float
     log_radius: float
+    by_all: float = -math.inf
     needed: float = math.inf
 
     @property
@@ -89,9 +92,8 @@ class Background:
     @property
     def top(self) -> float:
         """Surprise of the most surprising ball, over the inflation where that matters."""
-        if self.surprise < self.needed:
-            return self.surprise
-        return self.surprise / self.inflation.severe
+        surprise = self.surprise if self.with_rest else self.by_all
+        return surprise if surprise < self.needed else surprise / self.inflation.severe
 
     @cached_property
     def inflation(self) -> Inflation:
@@ -99,6 +101,15 @@ class Background:
         from crlm.inflation import inflation  # few need it
 
         return inflation(self.references, self.surprise, self.needed)
+
+    @cached_property
+    def with_rest(self) -> bool:
+        """Whether the severe question is asked with the growth of the rest too."""
+        if self.by_all >= self.needed or self.surprise < self.needed:
+            return True  # it does not matter
+        from crlm.inflation import may_ask_the_rest  # few need it
+
+        return may_ask_the_rest(self.references, self.needed)
 
     @classmethod
     def learn(
@@ -120,8 +131,8 @@ class Background:
             return cls(references, None, None, -math.inf, float(np.median(log_r[:, n - 1 :])))
         needed = math.log(n / alpha)
         learnt = learn_growth(references, needed, asked_from=needed)
-        best = learnt.surprise, learnt.log_radius
-        return cls(references, learnt.growth, learnt.overall, *best, needed)
+        by_all, _ = learnt.best_overall
+        return cls(references, learnt.growth, learnt.overall, *learnt.best, by_all, needed)
 
     def remembering(self) -> Background:
         """Return the same, keeping distances once measured: for many radii."""
@@ -153,6 +164,8 @@ class Background:
         else:
             surprise = self.growth.surprise(*balls)
         if (surprise >= log_n - log_alpha).any():
+            if severe and not self.with_rest:
+                surprise = self.overall.surprise(*balls, severe=True)
             surprise = self._deflated(surprise, m, severe)
         return np.where(m + 1 >= MIN_SIZE, np.minimum(log_n - surprise, 0.0), 0.0)
 
