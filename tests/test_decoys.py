@@ -167,6 +167,15 @@ def test_normal_decoys_have_the_covariance_and_nothing_else():
     assert learn(decoy).surprise < learn(X).surprise / 10.0
 
 
+def test_the_rest_is_not_asked_of_a_sample_with_a_crowded_middle_either():
+    """Around one of many rows there are more points than around one of the references."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(8000, 300)) / np.sqrt(rng.chisquare(5, size=(8000, 1)) / 5.0)
+    found = learn(X)
+    assert found.by_all < found.surprise < found.needed
+    assert CRLM(0.6264308486522229).fit(X).n_clusters_ == 0
+
+
 LENGTHS = {
     "t": lambda rng: 1.0 / np.sqrt(rng.chisquare(5, size=(1500, 1)) / 5.0),
     "lognormal": lambda rng: rng.lognormal(sigma=0.5, size=(1500, 1)),

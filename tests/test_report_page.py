@@ -56,9 +56,9 @@ def visit(browser, report):
         watched.page.set_viewport_size({"width": width, "height": 900})
         watched.page.goto(path.as_uri())
         if javascript:
-            watched.page.wait_for_function(
-                "document.querySelector('#points').dataset.painted > 0", timeout=20_000
-            )
+            # By a selector: the page allows no eval, which other ways of waiting need.
+            painted = '#points[data-painted]:not([data-painted="0"])'
+            watched.page.wait_for_selector(painted, state="attached", timeout=20_000)
         return watched
 
     yield visit_page

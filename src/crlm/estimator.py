@@ -103,7 +103,7 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
     memory_limit : int or str, default="auto"
         Bytes, or a size such as "2GB", that a fit may allocate. With less it takes longer:
         pairs that do not fit are not stored. "auto" is half of the free memory. The labels do
-        not depend on it. (``sigma_max="auto"`` works in up to some 300 MB of its own.)
+        not depend on it. (``sigma_max="auto"`` works in up to some 400 MB of its own.)
     n_jobs : int or None, default=None
         Threads. None and -1 use every core. The labels do not depend on it.
     random_state : int, Generator, RandomState or None, default=None

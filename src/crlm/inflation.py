@@ -64,6 +64,8 @@ def may_ask_the_rest(references: References, needed: float) -> bool:
     def looks_like_clusters(number: int) -> bool:
         decoy = draw(number)
         around = References.choose(decoy, np.ones(len(decoy), dtype=np.int64)).around
+        if len(around.log_r) < MIN_POINTS:  # that says nothing
+            return False
         return bool(Growth.learn(around.log_r).surprises(around).max() >= needed)
 
     with one_blas_thread():

@@ -92,24 +92,26 @@ class Background:
     @property
     def top(self) -> float:
         """Surprise of the most surprising ball, over the inflation where that matters."""
-        surprise = self.surprise if self.with_rest else self.by_all
-        return surprise if surprise < self.needed else surprise / self.inflation.severe
+        if self.surprise < self.needed:
+            return self.surprise
+        top = self.surprise / self.inflation.severe
+        if self.by_all < self.needed <= top and not self.with_rest:
+            return self.by_all
+        return top
 
     @cached_property
     def inflation(self) -> Inflation:
         """How much too surprising balls are, as decoys show it."""
         from crlm.inflation import inflation  # few need it
 
-        return inflation(self.references, self.surprise, self.needed)
+        return inflation(self.references, self.by_all, self.needed)
 
     @cached_property
     def with_rest(self) -> bool:
-        """Whether the severe question is asked with the growth of the rest too."""
-        if self.by_all >= self.needed or self.surprise < self.needed:
-            return True  # it does not matter
+        """Whether a ball may be beyond doubt with the growth of the rest."""
         from crlm.inflation import may_ask_the_rest  # few need it
 
-        return may_ask_the_rest(self.references, self.needed)
+        return self.growth is self.overall or may_ask_the_rest(self.references, self.needed)
 
     @classmethod
     def learn(
@@ -163,10 +165,13 @@ class Background:
             surprise = asked_severely(self.growth, self.overall, *balls)
         else:
             surprise = self.growth.surprise(*balls)
-        if (surprise >= log_n - log_alpha).any():
-            if severe and not self.with_rest:
-                surprise = self.overall.surprise(*balls, severe=True)
+        needed = log_n - log_alpha
+        if (surprise >= needed).any():
             surprise = self._deflated(surprise, m, severe)
+        if severe and (surprise >= needed).any():
+            by_all = self.overall.surprise(*balls, severe=True)
+            if (by_all < needed).any() and not self.with_rest:
+                surprise = np.where(by_all < needed, by_all, surprise)
         return np.where(m + 1 >= MIN_SIZE, np.minimum(log_n - surprise, 0.0), 0.0)
 
     def at_best(
