@@ -65,8 +65,7 @@ def normal_decoys(points: F64, step: int = 1) -> Draw:
     A sum of all rows, each times a normal number, has it. They too are always the same ones.
     """
     n = len(points)
-    points = points[from_the_middle(points, np.arange(n), np.zeros(points.shape[1]))]
-    points = (points - points.mean(axis=0)) / np.sqrt(n)
+    points = _centred(points) / np.sqrt(n)
 
     def draw(seed: int) -> F64:
         rng = np.random.default_rng(seed)
@@ -86,7 +85,7 @@ def stretched_decoys(points: F64) -> Draw:
     """
     normal = normal_decoys(points)
     knots, x = _knots(len(points))
-    far = np.sort(np.linalg.norm(points - points.mean(axis=0), axis=1))
+    far = np.sort(np.linalg.norm(_centred(points), axis=1))
     far = _straight(far[knots], x)
 
     def draw(seed: int) -> F64:
@@ -97,6 +96,14 @@ def stretched_decoys(points: F64) -> Draw:
         return decoy
 
     return draw
+
+
+def _centred(points: F64) -> F64:
+    """Points less their mean, in an order of their own: sums depend on it in the last bit."""
+    order = from_the_middle(points, np.arange(len(points)), np.zeros(points.shape[1]))
+    points = points[order]
+    centred: F64 = points - points.mean(axis=0)
+    return centred
 
 
 def _smooth(columns: F64, *, round_off: bool) -> None:

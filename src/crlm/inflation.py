@@ -39,9 +39,9 @@ class Inflation(NamedTuple):
 
 
 def inflation(references: References, surprise: float, needed: float) -> Inflation:
-    """Inflation of data whose most surprising ball, asked severely, has a surprise of `surprise`.
+    """Inflation of data whose most surprising ball has a surprise of `surprise`.
 
-    More than `needed` is asked of it.
+    Asked severely, with the growth of all points. More than `needed` is asked of it.
     """
     margin = needed - math.log(len(references.points))
     if len(references.points) >= _MANY:
@@ -149,7 +149,7 @@ def _shown(points: F64, margin: float) -> _Shown:
     m = np.tile(ball_sizes(n), 2)
     rows = np.append(learnt.simply.argmax(axis=0), learnt.by_the_rest.argmax(axis=0))
     balls = around, rows, m, around.log_r[rows, m], 1.0
-    of_each = asked_severely(learnt.growth, learnt.overall, *balls)
+    _, of_each = asked_severely(learnt.growth, learnt.overall, *balls)
     is_few = m < few_points(n)
     few = float(of_each[is_few].max(initial=0.0))
     each = float(((of_each - log_n) / m)[~is_few].max(initial=0.0))

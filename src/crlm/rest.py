@@ -59,13 +59,13 @@ def learn_growth(references: References, needed: float, *, asked_from: float) ->
 
 def asked_severely(
     growth: Growth, overall: Growth, around: Around, rows: Rows, m: Rows, log_R: ArrayLike, w: float
-) -> F64:
-    """Surprise of balls at the growth that makes them more surprising (:meth:`Growth.surprise`)."""
+) -> tuple[F64, F64]:
+    """Surprise of balls at the growth of all, and at the one that makes them more surprising."""
     balls = around, rows, m, log_R, w
-    surprise = overall.surprise(*balls, severe=True)
+    by_all = overall.surprise(*balls, severe=True)
     if growth is overall:
-        return surprise
-    return np.maximum(surprise, growth.surprise(*balls, severe=True))
+        return by_all, by_all
+    return by_all, np.maximum(by_all, growth.surprise(*balls, severe=True))
 
 
 def _of_the_rest(references: References, growth: Growth, surprise: F64, needed: float) -> Growth:

@@ -108,7 +108,7 @@ class Background:
 
     @cached_property
     def with_rest(self) -> bool:
-        """Whether a ball may be beyond doubt with the growth of the rest."""
+        """Whether a ball may be beyond doubt with the growth of the rest alone."""
         from crlm.inflation import may_ask_the_rest  # few need it
 
         return self.growth is self.overall or may_ask_the_rest(self.references, self.needed)
@@ -162,16 +162,15 @@ class Background:
         rows = np.arange(len(around.log_r))
         balls = around, rows, m, log_R, references.w
         if severe:
-            surprise = asked_severely(self.growth, self.overall, *balls)
+            by_all, surprise = asked_severely(self.growth, self.overall, *balls)
         else:
-            surprise = self.growth.surprise(*balls)
+            by_all = surprise = self.growth.surprise(*balls)
         needed = log_n - log_alpha
         if (surprise >= needed).any():
             surprise = self._deflated(surprise, m, severe)
-        if severe and (surprise >= needed).any():
-            by_all = self.overall.surprise(*balls, severe=True)
-            if (by_all < needed).any() and not self.with_rest:
-                surprise = np.where(by_all < needed, by_all, surprise)
+        by_the_rest = (by_all < needed) & (surprise >= needed)
+        if by_the_rest.any() and not self.with_rest:
+            surprise = np.where(by_the_rest, by_all, surprise)
         return np.where(m + 1 >= MIN_SIZE, np.minimum(log_n - surprise, 0.0), 0.0)
 
     def at_best(
