@@ -10,8 +10,8 @@ from crlm.errors import WeakEvidenceWarning
 from crlm.growth import Growth, levels, tail
 from crlm.references import MAX_REFERENCES, Around, References, first_of_equals
 from crlm.rest import _without
+from crlm.sides import span
 from crlm.significance import Background
-from crlm.tilt import span
 
 pytestmark = pytest.mark.filterwarnings("ignore::crlm.errors.WeakEvidenceWarning")
 
@@ -126,17 +126,23 @@ def test_the_surprise_of_a_tight_ball_is_finite_and_grows_as_it_gets_tighter():
 
 @pytest.mark.parametrize("n_values", [7, 10**6])
 @pytest.mark.parametrize("d", [1, 2, 3])
-def test_tilt_is_the_mean_offset_of_all_that_are_no_farther(d, n_values):
+def test_sides_are_told_by_all_that_are_no_farther(d, n_values):
     X = np.random.default_rng(d).integers(0, n_values, (60, d)).astype(np.float64)  # ties or none
     X = np.unique(X, axis=0)
-    log_r, tilt, n_directions = References.choose(X, ones(len(X))).around
-    assert n_directions == d
+    log_r, sides = References.choose(X, ones(len(X))).around
+    assert sides.n_directions == d
     r = np.sqrt(np.square(X[:, None] - X).sum(axis=-1))
     for i, m in [(0, 1), (3, 4), (5, len(X) - 1), (len(X) - 1, 3)]:
         near = (r[i] <= np.exp(log_r[i, m]) * (1 + 1e-6)) & (np.arange(len(X)) != i)
         offset = np.linalg.norm((X[near] - X[i]).mean(axis=0)) / r[i, near].max()
         expected = max(offset**2 - d / (d + 2) / near.sum(), 0.0) ** 0.5
-        assert tilt[i, m] == pytest.approx(expected, abs=1e-5)
+        assert sides.tilt[i, m] == pytest.approx(expected, abs=1e-5)
+        offsets = X[near] - X[i]
+        extents = np.linalg.eigvalsh(offsets.T @ offsets)
+        uneven = d * np.square(extents).sum() / extents.sum() ** 2 - 1.0
+        by_chance = 3.0 * (d - 1) * (d + 2) ** 2 / (d * (d + 4)) / near.sum()
+        directions = d / (1.0 + max(uneven - by_chance, 0.0))
+        assert sides.directions[i, m] == pytest.approx(directions, abs=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -397,7 +403,8 @@ def test_threads_and_blocks_do_not_tell_in_what_lies_around_the_references(d, mo
     assert np.array_equal(other.log_distances, other.log_distances.T)
     assert np.array_equal(other.around.log_r, one.around.log_r)
     if d == 2:
-        assert np.array_equal(other.around.tilt, one.around.tilt)
+        assert np.array_equal(other.around.sides.tilt, one.around.sides.tilt)
+        assert np.array_equal(other.around.sides.directions, one.around.sides.directions)
     some = np.arange(0, 700, 3)
     assert np.array_equal(other.log_r_of(X, some), one.log_r_of(X, some))
 
@@ -407,3 +414,38 @@ def test_decoys_show_the_same_to_any_number_of_threads():
     shown = [Background.learn(X, ones(len(X)), n_jobs=n_jobs).inflation for n_jobs in (1, 2, 5)]
     assert shown[0].severe > 1.0
     assert shown == [shown[0]] * 3
+
+
+RIDGES = {  # with a cluster at 0.01 in some draws, had the growth no bound
+    "two skewed columns": lambda rng: rng.exponential(size=(2000, 2)),
+    "three skewed columns": lambda rng: rng.lognormal(size=(1000, 3)),
+    "skewed columns that hang together": lambda rng: np.exp(
+        0.7 * rng.normal(size=(1000, 3)) @ np.random.default_rng(1).normal(size=(3, 3))
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", RIDGES)
+def test_the_crest_of_a_ridge_is_no_cluster(kind):
+    """Around most rows of skewed columns the bulk comes in sight; along the crest it does not."""
+    surprises = []
+    for seed in range(6):
+        X = RIDGES[kind](np.random.default_rng(seed))
+        learnt = Background.learn(X, ones(len(X)))
+        assert learnt.alone
+        assert learnt.surprise < learnt.needed  # without decoys
+        around = learnt.references.around
+        level = learnt.references.level(around.log_r)
+        wide = around._replace(sides=around.sides._replace(directions=level.sides.directions + 9))
+        simply = learnt.overall.surprises(wide)
+        surprises.append(learnt.overall.best(wide, learnt.needed, simply)[0] - learnt.needed)
+    assert max(surprises) > 0.0
+
+
+def test_points_along_a_line_extend_in_one_direction():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([np.linspace(0.0, 1.0, 400), 1e-4 * rng.normal(size=400)])
+    sides = References.choose(X, ones(400)).around.sides
+    assert np.abs(sides.directions[:, 100:] - 1.0).max() < 0.03
+    square = References.choose(background("box", 400, 2, 0), ones(400)).around.sides
+    assert np.median(square.directions[:, 20:100]) > 1.9

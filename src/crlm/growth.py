@@ -9,13 +9,15 @@ so that of the M nearest points a share :math:`q = (R / r_M)^{\delta}` is expect
 cluster has far more. What the density is does not matter, only the growth :math:`\delta`, which
 is not d (edges, curvature and correlated columns lower it). It is estimated from the points that
 belong to no cluster, at the same counts, so that whatever bends the growth bends the estimate
-alike. Two cautions make it a test:
+alike. Three cautions make it a test:
 
 * *Contrast.* The background within a ball may be up to twice as dense as the shell around it
   foretells (an edge or the slope of a density can do that), so a ball must be surprising at 2 q.
   In other words: more than half of its points must be its own. In up to three dimensions an edge
-  or a slope is seen where there is one (:mod:`crlm.tilt`): as much as it explains is allowed there,
-  and elsewhere less than twice (:func:`_contrast`).
+  or a slope is seen where there is one (:mod:`crlm.sides`): as much as it explains is allowed
+  there, and elsewhere less than twice (:func:`_contrast`).
+* *Directions.* There it is also seen in how many directions the points around a place extend. The
+  growth is at most that: along a ridge it is that of a line.
 * *Own slope.* Growth differs from place to place. Each point shows its own a little farther out,
   from the shell to one of four times as many points; it is shrunk towards the typical one by the
   measured spread of true slopes and may only speak against a cluster.
@@ -110,6 +112,8 @@ class Growth:
         How the log of log r(M) / r(M / 4) changes with log r(M); 0 unless it falls.
     middle : ndarray of shape (n_levels,)
         Median of log r(M).
+    fastest : float
+        What it is at most: the directions that all points span, where these are few.
     """
 
     levels: Rows
@@ -118,10 +122,11 @@ class Growth:
     delta: F64
     trend: F64
     middle: F64
+    fastest: float
     _kept: dict[tuple[int, int], Shells] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
-    def learn(cls, log_r: F64) -> Growth:
+    def learn(cls, log_r: F64, fastest: float = np.inf) -> Growth:
         """Read the growth off sorted log distances, (n, n) with the point itself first."""
         n = len(log_r)
         at = levels(2, max(2, int(0.9 * (n - 1))))
@@ -144,7 +149,7 @@ class Growth:
         expected = -np.log(special.betaincinv(m, at[:, None] - m, 1.0 - _LOW))
         delta = np.divide(expected, x, out=np.zeros_like(x), where=x > _TIE)
         trend = _trend(r, r - log_r.T[np.maximum(at // 4, 1)])
-        return cls(at, slope, kappa, delta, trend, np.median(r, axis=1))
+        return cls(at, slope, kappa, delta, trend, np.median(r, axis=1), fastest)
 
     def surprise(
         self,
@@ -175,7 +180,7 @@ class Growth:
         beside = [self._beside(shell, around, rows, m, log_R, w, severe) for shell in SHELLS]
         most: F64 = np.maximum.reduce(beside)
         # Where twice the density is allowed, that pays for the choice of shell and radius too.
-        return most if around.tilt is None else most - _PRICE
+        return most if around.sides is None else most - _PRICE
 
     def surprises(self, around: Around) -> F64:
         """Surprise of the ball of each size around each point, (n, n_sizes)."""
@@ -209,7 +214,7 @@ class Growth:
         """Points of the background in each ball, as the shell around it foretells; at most m."""
         table, at = self._shells(SHELLS[0], m, w, log_r.shape[1])
         shells = table.of(at)
-        log_q, _ = log_share(shells, log_r, rows, np.asarray(log_R))
+        log_q, _ = log_share(shells, log_r, rows, np.asarray(log_R), self.fastest)
         q = np.exp(np.minimum(log_q, 0.0))
         b = np.where(q < 1.0, (w * (m / w + shells.s - 1.0)) * q, m)
         return np.where(shells.room & (log_q < 0.0), np.minimum(b, m), m)
@@ -227,7 +232,9 @@ class Growth:
         out = np.where(ok, 0.0, -np.inf)
         some = ok & (m > table.n_seen[at] * _share(np.minimum(log_q, 0.0), w, contrast))
         shells, rows, m, contrast = table.of(at[some]), rows[some], m[some], contrast[some]
-        log_q, certainty = log_share(shells, log_r, rows, log_R[some])
+        sides = around.sides
+        fastest = self.fastest if sides is None else sides.directions[rows, shells.M]
+        log_q, certainty = log_share(shells, log_r, rows, log_R[some], fastest)
         if not severe:
             out[some] = tail(m, shells.n_seen, log_q, w, contrast)
             return out
@@ -316,10 +323,10 @@ def _contrast(table: Shells, at: Rows, around: Around, rows: Rows) -> F64:
     still be whole. What is left are changes on all sides alike, which are of second order in the
     width of the shell: around the top of a normal density in a plane, half of its share of points.
     """
-    if around.tilt is None:
+    if around.sides is None:
         return np.full(at.shape, CONTRAST)
-    k = around.n_directions
-    cut_off = np.minimum(min(k, _CUT_OFF) * around.tilt[rows, table.M[at]], 1.0 - 0.5**k)
+    tilt, _, k = around.sides
+    cut_off = np.minimum(min(k, _CUT_OFF) * tilt[rows, table.M[at]], 1.0 - 0.5**k)
     contrast: F64 = 1.0 / (1.0 - cut_off) + _CURVED * table.width[at]
     return contrast
 

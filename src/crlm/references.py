@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from crlm.search import Floats, Weights
 from crlm.search.distance import chunks, sq_distances_of_pairs
 from crlm.search.parallel import in_parallel, one_blas_thread
-from crlm.tilt import span, tilts
+from crlm.sides import Sides, level, measured, span
 
 F64 = NDArray[np.float64]
 
@@ -37,8 +37,7 @@ class Around(NamedTuple):
     """What lies around some points."""
 
     log_r: F64  # (n, n_references) sorted log distances, the point itself or -inf first
-    tilt: F64 | None = None  # of as many references, where it is measured
-    n_directions: int = 0  # that they span, where it is
+    sides: Sides | None = None  # of as many references, where they are measured
 
 
 @dataclass(frozen=True)
@@ -128,6 +127,11 @@ class References:
         """Whether the points span so few dimensions that it is seen how lopsided a place is."""
         return self._span is not None
 
+    @property
+    def fastest(self) -> float:
+        """Growth of points of one density, at most: the directions they span, if these are few."""
+        return math.inf if self._span is None else float(self._span.shape[1])
+
     @cached_property
     def _span(self) -> F64 | None:
         return span(self.points)
@@ -152,7 +156,7 @@ class References:
         """What lies around points at these distances, if nowhere lopsided."""
         if self._span is None:
             return Around(log_r)
-        return Around(log_r, np.broadcast_to(0.0, log_r.shape), self._span.shape[1])
+        return Around(log_r, level(log_r.shape, self._span.shape[1]))
 
     def _measured(self, X: Floats, rows: NDArray[np.intp]) -> tuple[F64, F64]:
         """Some rows, centred and scaled, and their log distances to the references."""
@@ -175,16 +179,16 @@ class References:
             self._sort(log_r)
             return Around(log_r)
         points, places = self.points @ self._span, A @ self._span
-        tilt = np.empty_like(log_r)
+        tilt, directions = np.empty((2, *log_r.shape), dtype=np.float32)
 
         def fill(part: slice) -> None:
             order = np.argsort(log_D[part], axis=1)  # in whatever order equal ones come
             log_r[part] = np.take_along_axis(log_D[part], order, axis=1)
             r = np.exp(log_r[part] - self.exponent * math.log(2.0))
-            tilt[part] = tilts(points, places[part], order, r)
+            tilt[part], directions[part], _ = measured(points, places[part], order, r)
 
         self._each_block(fill, len(log_r))
-        return Around(log_r, tilt, points.shape[1])
+        return Around(log_r, Sides(tilt, directions, points.shape[1]))
 
     def _sort(self, log_D: F64) -> None:
         self._each_block(lambda part: log_D[part].sort(axis=1), len(log_D))

@@ -46,10 +46,10 @@ def learn_growth(references: References, needed: float, *, asked_from: float) ->
     Below a surprise of `asked_from` that of the most surprising ball may be too small.
     """
     around = references.around
-    overall = Growth.learn(around.log_r)
+    overall = Growth.learn(around.log_r, references.fastest)
     simply = by_the_rest = overall.surprises(around)
     best = best_overall = overall.best(around, asked_from, simply)
-    level = simply if around.tilt is None else overall.surprises(Around(around.log_r))
+    level = simply if around.sides is None else overall.surprises(Around(around.log_r))
     growth = _of_the_rest(references, overall, level, needed)
     if growth is not overall:
         by_the_rest = growth.surprises(around)
@@ -81,7 +81,7 @@ def _of_the_rest(references: References, growth: Growth, surprise: F64, needed: 
             break
         gone, left = left[taken], left[~taken]
         log_r = _without(log_r, taken, log_D[np.ix_(left, gone)])
-        growth = Growth.learn(log_r)
+        growth = Growth.learn(log_r, references.fastest)
         surprise = growth.surprises(Around(log_r))
     return growth
 

@@ -74,9 +74,16 @@ def shrunk(u: F64, slope: F64, kappa: F64, information: F64) -> tuple[F64, F64]:
     return np.minimum(certainty / (kappa + information * steeper), 1.0), certainty
 
 
-def log_share(around: Shells, log_r: F64, rows: Rows, log_R: F64) -> tuple[F64, F64]:
-    """Log of the share expected in each ball, and how certain the growth there is."""
+def log_share(
+    around: Shells, log_r: F64, rows: Rows, log_R: F64, fastest: NDArray[Any] | float
+) -> tuple[F64, F64]:
+    """Log of the share expected in each ball, and how certain the growth there is.
+
+    At one density it is at most as `fastest`, the directions there are. Around most points of
+    skewed columns it is more, as the bulk comes in sight; not so on the crest of a ridge, which
+    would be a cluster.
+    """
     r = log_r[rows, around.M]
     u = own_slope(log_r[rows, around.outer] - r, around.log_ratio)
     shrink, certainty = shrunk(u, around.slope, around.kappa, around.information)
-    return -around.delta * shrink * (r - log_R), certainty
+    return -np.minimum(around.delta * shrink, fastest) * (r - log_R), certainty
