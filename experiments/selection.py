@@ -49,17 +49,21 @@ DEPARTURES = (
 )
 NULLS = ("ball", "box", "gaussian", "t5", "power", "sphere", "walk")
 NULL_D = (2, 5, 20, 100, 500)
-# Independent columns that are skewed, heavy-tailed or of few values: background alone too.
+# Columns that are skewed, heavy-tailed or of few values, mostly independent: background alone too.
 COLUMNS = {
-    "exponential": (2, 5, 12),
-    "lognormal": (2, 5, 12),
+    "exponential": (2, 3, 5, 12),
+    "lognormal": (2, 3, 5, 12),
     "lognormal 0.7": (12,),
-    "chi2, 1 degree": (12,),
+    "chi2, 1 degree": (2, 3, 12),
     "t, 2 degrees": (12,),
     "gamma, 0.5": (8,),
     "Poisson, mean 1": (8,),
     "0 and 1": (12,),
     "mixed": (6,),
+    "arcsine": (2, 3),
+    "lognormal 2": (2, 3),
+    "lognormal, correlated": (2, 3),
+    "normal, 0 and 1": (2, 3),
 }
 ALPHAS = (0.05, 0.01)
 ROWS = (400, 2500)  # of nulls and columns, log-uniform
@@ -267,7 +271,14 @@ def columns(kind, d, seed, rows=ROWS):
         "gamma, 0.5": lambda size: rng.gamma(0.5, size=size),
         "Poisson, mean 1": lambda size: rng.poisson(1.0, size).astype(np.float64),
         "0 and 1": lambda size: (rng.random(size) < 0.3).astype(np.float64),
+        "arcsine": lambda size: rng.beta(0.5, 0.5, size),
+        "lognormal 2": lambda size: rng.lognormal(sigma=2.0, size=size),
+        "lognormal, correlated": lambda size: np.exp(
+            0.7 * rng.normal(size=size) @ rng.normal(size=(d, d))
+        ),
     }
+    if kind == "normal, 0 and 1":
+        return np.column_stack([rng.normal(size=(n, d - 1)), draw["0 and 1"](n)]), np.full(n, -1)
     if kind != "mixed":
         return draw[kind]((n, d)), np.full(n, -1)
     some = ["exponential", "lognormal", "0 and 1", "Poisson, mean 1"]

@@ -435,8 +435,8 @@ def test_the_crest_of_a_ridge_is_no_cluster(kind):
         assert learnt.alone
         assert learnt.surprise < learnt.needed  # without decoys
         around = learnt.references.around
-        level = learnt.references.level(around.log_r)
-        wide = around._replace(sides=around.sides._replace(directions=level.sides.directions + 9))
+        unbounded = np.full_like(around.sides.directions, np.inf)
+        wide = around._replace(sides=around.sides._replace(directions=unbounded))
         simply = learnt.overall.surprises(wide)
         surprises.append(learnt.overall.best(wide, learnt.needed, simply)[0] - learnt.needed)
     assert max(surprises) > 0.0

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from crlm.search import Floats, Weights
 from crlm.search.distance import chunks, sq_distances_of_pairs
 from crlm.search.parallel import in_parallel, one_blas_thread
-from crlm.sides import Sides, level, measured, span
+from crlm.sides import Sides, span
 
 F64 = NDArray[np.float64]
 
@@ -156,7 +156,7 @@ class References:
         """What lies around points at these distances, if nowhere lopsided."""
         if self._span is None:
             return Around(log_r)
-        return Around(log_r, level(log_r.shape, self._span.shape[1]))
+        return Around(log_r, Sides.level(log_r.shape, self._span.shape[1]))
 
     def _measured(self, X: Floats, rows: NDArray[np.intp]) -> tuple[F64, F64]:
         """Some rows, centred and scaled, and their log distances to the references."""
@@ -185,7 +185,7 @@ class References:
             order = np.argsort(log_D[part], axis=1)  # in whatever order equal ones come
             log_r[part] = np.take_along_axis(log_D[part], order, axis=1)
             r = np.exp(log_r[part] - self.exponent * math.log(2.0))
-            tilt[part], directions[part], _ = measured(points, places[part], order, r)
+            tilt[part], directions[part], _ = Sides.measure(points, places[part], order, r)
 
         self._each_block(fill, len(log_r))
         return Around(log_r, Sides(tilt, directions, points.shape[1]))

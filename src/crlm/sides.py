@@ -40,6 +40,38 @@ class Sides(NamedTuple):
     directions: F32  # in which they extend; 1 to `n_directions`
     n_directions: int  # that all points span
 
+    @classmethod
+    def level(cls, shape: tuple[int, ...], n_directions: int) -> Sides:
+        """Sides of places that are alike in all directions."""
+        even = np.broadcast_to(np.float32(0.0), shape)
+        return cls(even, np.broadcast_to(np.float32(n_directions), shape), n_directions)
+
+    @classmethod
+    def measure(cls, points: F64, places: F64, order: NDArray[np.intp], r: F64) -> Sides:
+        """Sides of places, from the M nearest points for each M.
+
+        Parameters
+        ----------
+        points, places : ndarray of shape (n, n_directions), (n_places, n_directions)
+        order : ndarray of shape (n_places, n)
+            Points by their distance; the first is the place itself, or stands for it.
+        r : ndarray of shape (n_places, n)
+            Their distances.
+        """
+        pairs = zip(points.T, places.T, strict=True)
+        offsets = [x[order] - place[:, None] for x, place in pairs]
+        for offset in offsets:
+            offset[:, 0] = 0.0
+        last = _last_of_equals(r)
+
+        def rounded(of: F64) -> F32:
+            of /= _QUANTUM
+            np.rint(of, out=of)
+            of *= _QUANTUM
+            return np.take_along_axis(of, last, axis=1).astype(np.float32)
+
+        return cls(rounded(_tilt(offsets, r)), rounded(_directions(offsets, r)), len(offsets))
+
 
 def span(points: F64) -> F64 | None:
     """Directions (d, n_directions) that the points span; None if these are more than three.
@@ -54,38 +86,6 @@ def span(points: F64) -> F64 | None:
         if n_directions > MAX_SPAN:
             return None
     return np.ascontiguousarray(directions[:n_directions].T)
-
-
-def level(shape: tuple[int, ...], n_directions: int) -> Sides:
-    """Sides of places that are alike in all directions."""
-    even = np.broadcast_to(np.float32(0.0), shape)
-    return Sides(even, np.broadcast_to(np.float32(n_directions), shape), n_directions)
-
-
-def measured(points: F64, places: F64, order: NDArray[np.intp], r: F64) -> Sides:
-    """Sides of places, from the M nearest points for each M.
-
-    Parameters
-    ----------
-    points, places : ndarray of shape (n, n_directions), (n_places, n_directions)
-    order : ndarray of shape (n_places, n)
-        Points by their distance; the first is the place itself, or stands for it.
-    r : ndarray of shape (n_places, n)
-        Their distances.
-    """
-    pairs = zip(points.T, places.T, strict=True)
-    offsets = [x[order] - place[:, None] for x, place in pairs]
-    for offset in offsets:
-        offset[:, 0] = 0.0
-    last = _last_of_equals(r)
-
-    def rounded(of: F64) -> F32:
-        of /= _QUANTUM
-        np.rint(of, out=of)
-        of *= _QUANTUM
-        return np.take_along_axis(of, last, axis=1).astype(np.float32)
-
-    return Sides(rounded(_tilt(offsets, r)), rounded(_directions(offsets, r)), len(offsets))
 
 
 def _tilt(offsets: list[F64], r: F64) -> F64:
