@@ -2,9 +2,10 @@
 
 There a ball too wide for a cluster holds so much background that a small one is not seen in it,
 and edges are too blurred to tell how far a cluster reaches. So Algorithm 2 goes on with smaller
-bandwidths. Beside j - 1 clusters another one needs p <= j * alpha (Benjamini and Hochberg 1995).
-The first needs no more and no less than ever, so that the chance of any cluster on background alone
-stays what it is; and of all that are reported, about a share of alpha is chance.
+bandwidths. Beside j - 1 clusters of bandwidths before, those of another one need p <= j * alpha
+(Benjamini and Hochberg 1995, or less). The first needs no more and no less than ever, so that the
+chance of any cluster on background alone stays what it is; and of all that are reported, about a
+share of alpha is chance.
 """
 
 from __future__ import annotations

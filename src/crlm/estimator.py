@@ -134,8 +134,8 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
     p_values_ : ndarray of shape (n_clusters_,)
         Chance of a ball like that of the cluster anywhere in a background alone, or if it has a
         bandwidth of its own, of the least likely ball around one of its rows (in up to three
-        dimensions: of its own ball, over the number of clusters when it was found); NaN with
-        ``alpha=None``.
+        dimensions: of its own ball, over one more than the clusters of bandwidths before); NaN
+        with ``alpha=None``.
     n_duplicates_ : int or None
         Rows that are exact copies of an earlier row; None, not counted, with landmarks.
     weights_ : ndarray of shape (n_clusters_,)

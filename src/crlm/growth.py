@@ -210,14 +210,13 @@ class Growth:
             best = max(best, ask(*others))
         return best[0], best[2]
 
-    def expected(self, log_r: F64, rows: Rows, m: Rows, log_R: ArrayLike, w: float = 1.0) -> F64:
+    def expected(self, log_r: F64, rows: Rows, m: Rows, log_R: ArrayLike) -> F64:
         """Points of the background in each ball, as the shell around it foretells; at most m."""
-        table, at = self._shells(SHELLS[0], m, w, log_r.shape[1])
+        table, at = self._shells(SHELLS[0], m, 1.0, log_r.shape[1])
         shells = table.of(at)
         log_q, _ = log_share(shells, log_r, rows, np.asarray(log_R), self.fastest)
-        q = np.exp(np.minimum(log_q, 0.0))
-        b = np.where(q < 1.0, (w * (m / w + shells.s - 1.0)) * q, m)
-        return np.where(shells.room & (log_q < 0.0), np.minimum(b, m), m)
+        foretold = shells.n_seen * np.exp(np.minimum(log_q, 0.0))
+        return np.where(shells.room, np.minimum(foretold, m), m)
 
     def _beside(
         self, shell: int, around: Around, rows: Rows, m: Rows, log_R: F64, w: float, severe: bool
@@ -294,7 +293,7 @@ def _trend(log_r: F64, x: F64) -> F64:
     third = log_r.shape[1] // 3
     if third < MIN_POINTS:
         return trend
-    order = np.argsort(log_r, axis=1, kind="stable")
+    order = np.lexsort((x, log_r), axis=1)  # the same for equal distances in whatever order
     dense, sparse = order[:, :third], order[:, -third:]
 
     def middle(of: F64, where: Rows) -> F64:

@@ -119,11 +119,11 @@ def _over(shown: list[_Shown], which: Callable[[F64], float]) -> Inflation:
     if not seen:
         return Inflation(1.0, 1.0)
     n, severe, simple, few, each = np.array(seen).T
-    log_n = math.log(n[-1])
-    of_simple = max(1.0, float(simple.min()) / log_n)
+    log_n = np.log(n)
+    of_simple = max(1.0, float((simple / log_n).min()))
     if _is_right(shown):
         return Inflation(1.0, of_simple)
-    of_severe, of_few = (max(1.0, float(which(of)) / log_n) for of in (severe, few))
+    of_severe, of_few = (max(1.0, float(which(of / log_n))) for of in (severe, few))
     return Inflation(of_severe, of_simple, of_few, float(which(each)))
 
 

@@ -20,7 +20,8 @@ from crlm.loss import QUANTUM, fixed_point, robust_loss, sq_cutoff
 from crlm.references import References
 from crlm.search import Floats, Weights
 from crlm.search.distance import sq_distances_of_pairs
-from crlm.significance import MIN_SIZE, Background
+from crlm.search.pairs import weigh
+from crlm.significance import MIN_SIZE, Background, least_weight
 
 Rows = NDArray[np.intp]
 
@@ -53,6 +54,7 @@ def own_clusters(
     rows = np.arange(len(X))
     log_radius = 0.5 * math.log(sq_cutoff(sigma_max, d, G))
     free = np.ones(len(X), dtype=bool)
+    least = least_weight(weights)
 
     def drawn(own: OwnBall) -> Own:
         """What the ball has of the rows that are free."""
@@ -61,13 +63,13 @@ def own_clusters(
         bandwidth = sigma_max * 2.0 ** (round(octaves * _PLACES) / _PLACES)
         sq_dist = sq_distances_of_pairs(X, rows, X, np.full(len(X), i))
         members = np.flatnonzero(free & (sq_dist < sq_cutoff(bandwidth, d, G)))
-        loss = fixed_point(robust_loss(sq_dist[members], bandwidth, d, G)) * weights[members]
-        size = weights[members].sum().item()
+        loss = fixed_point(robust_loss(sq_dist[members], bandwidth, d, G))
+        loss, size = weigh(loss, weights[members]), weights[members].sum().item()
         return Own(Ball(i, members, size, float(loss.sum() * QUANTUM)), own.p_value, bandwidth)
 
     def is_large(own: OwnBall) -> bool:
         # Balls of less than three references are none anyway, and most callers ask for no more.
-        return min_size <= MIN_SIZE or drawn(own).ball.size >= min_size
+        return min_size <= least or drawn(own).ball.size >= min_size
 
     for found in own_balls(background, alpha, is_large):
         own = drawn(found)

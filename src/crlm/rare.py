@@ -4,11 +4,12 @@ Of more than two thousand rows the references are a sample, and of a cluster of 
 thousand it holds one row, or none. Such a cluster shows only from near. So all pairs of rows up to
 a radius R0 are found, and a ball is set against the points around its centre up to R0:
 
-    surprise = -log P(Binomial(N, 2 (R / R0)^delta) >= m),
+    surprise = -log P(Binomial(N, c (R / R0)^delta) >= m),
 
-m of N points being within R. The growth `delta` is that of all pairs, from a quarter of them to all
-up to R0, which are background nearly all. This quick look says which radius to try, and no more:
-whether there is anything is for :class:`crlm.significance.Judge` to say, as everywhere.
+m of N points being within R; c is 2, or 1 in up to three dimensions. The growth `delta` is that of
+all pairs, from a quarter of them to all up to R0, which are background nearly all. This quick look
+says which radius to try, and no more: whether there is anything is for
+:class:`crlm.significance.Judge` to say, as everywhere.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ _CELLS = 1 << 20  # of the data at a time, to find the middle: 8 MB
 # Log distances are rounded to this, so that the rounding of a matrix product, which depends on
 # where a row stands, does not tell in the result.
 _QUANTUM = 2.0**-30
-_CLOSE = 1e-10  # below this share of the norms a product has lost too many digits
+_CLOSE = 1e-7  # below this share of the norms a product has lost too many digits
 
 
 class Around(NamedTuple):

@@ -89,17 +89,18 @@ def _of_the_rest(references: References, growth: Growth, surprise: F64, needed: 
 def _disjoint(
     log_D: F64, left: NDArray[np.intp], log_r: F64, surprise: F64, needed: float
 ) -> NDArray[np.bool_]:
-    """Points of the most surprising balls that do not touch each other, among those left."""
+    """Points of the most surprising balls, each of which touches no more surprising one.
+
+    Equally surprising ones are taken together, so that the order of the rows does not tell.
+    """
     most = surprise.max(axis=1)
     radius = log_r[np.arange(len(left)), ball_sizes(len(left))[surprise.argmax(axis=1)]]
     least = max(needed, most.max() / 2.0)
     taken = np.zeros(len(left), dtype=bool)
-    for i in np.argsort(-most, kind="stable"):
-        if most[i] < least:
-            break
-        ball = log_D[left[i], left] <= radius[i]
-        if not (taken & ball).any():
-            taken |= ball
+    for value in np.unique(most[most >= least])[::-1]:
+        rows = np.flatnonzero(most == value)
+        balls = log_D[np.ix_(left[rows], left)] <= radius[rows, None]
+        taken |= balls[~balls[:, taken].any(axis=1)].any(axis=0)
     return taken
 
 

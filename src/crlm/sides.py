@@ -78,13 +78,16 @@ def span(points: F64) -> F64 | None:
 
     A column that is there twice adds none.
     """
-    if points.shape[1] <= MAX_SPAN:
-        return np.eye(points.shape[1])
-    for some in (points[:_TRIED], points):
-        _, extents, directions = np.linalg.svd(some - some[0], full_matrices=False)
-        n_directions = int((extents > _NONE * extents[0]).sum())
+    d = points.shape[1]
+    centred = points - points.mean(axis=0)
+    least = _NONE * np.linalg.norm(centred)
+    for some in (centred[:_TRIED], centred):  # some points extend no farther than all
+        _, extents, directions = np.linalg.svd(some, full_matrices=False)
+        n_directions = int((extents > least).sum())
         if n_directions > MAX_SPAN:
             return None
+    if n_directions == d:
+        return np.eye(d)
     return np.ascontiguousarray(directions[:n_directions].T)
 
 

@@ -237,15 +237,20 @@ def _read(path: Path, estimate: SigmaEstimate, d: int) -> tuple[SigmaEstimate, l
         plateau=plateau,
         score=_score(top.surprise, path.n),
         gap=path.gap(top),
-        alternatives=_alternatives(sigmas, net, first, last),
+        alternatives=_alternatives(sigmas, np.where(n_clusters > 0, net, -1.0), first, last),
     )
     return read, found[at]
 
 
 def _guess(background: Background) -> float:
-    """Radius of the most surprising ball, for want of a better one."""
-    log_R = background.log_radius
-    return math.exp(log_R) if math.isfinite(log_R) else 1.0
+    """Radius that just holds the most surprising ball, for want of a better one."""
+    log_R, log_r = background.log_radius, background.references.log_r
+    if not math.isfinite(log_R):
+        return 1.0
+    from crlm.radii import grid  # not for a given bandwidth
+
+    radii = grid(background.references, log_R, float(log_r.max())).radii  # in whatever units
+    return float(radii[min(1, len(radii) - 1)])
 
 
 def _score(surprise: float, n: int) -> float:

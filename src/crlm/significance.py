@@ -36,7 +36,7 @@ from crlm.greedy import Ball
 from crlm.growth import LARGEST, MIN_POINTS, Growth
 from crlm.references import MEASURED, Around, References, Remembered
 from crlm.rest import asked_severely, learn_growth
-from crlm.search import Floats, Neighbourhood, Pairs, Weights
+from crlm.search import Floats, Neighbourhood, Weights
 
 if TYPE_CHECKING:
     from crlm.inflation import Inflation
@@ -46,6 +46,12 @@ F64 = NDArray[np.float64]
 _THIN = 2.0  # growth of the points of a plane: on lines they have less
 # Two points cannot be told from chance: any point has a nearest neighbour.
 MIN_SIZE = 3
+_ASKED = "inflation", "with_rest"  # of decoys, which takes time
+
+
+def least_weight(weights: Weights) -> float:
+    """Weight that any cluster has at least."""
+    return MIN_SIZE * float(weights[weights > 0].min(initial=1))
 
 
 @dataclass(frozen=True)
@@ -139,7 +145,9 @@ class Background:
     def remembering(self) -> Background:
         """Return the same, keeping distances once measured: for many radii."""
         kept = {item.name: getattr(self.references, item.name) for item in fields(References)}
-        return replace(self, references=Remembered(**kept))
+        same = replace(self, references=Remembered(**kept))
+        vars(same).update({name: vars(self)[name] for name in _ASKED if name in vars(self)})
+        return same
 
     def log_p(
         self,
@@ -185,7 +193,8 @@ class Background:
         inside = (log_R > log_r.T).sum(axis=0) - 1
         # Each reference stands for w points, give or take; when all are references, exactly.
         most = inside + (1.0 - 1.0 / w) * (4.0 * np.sqrt(inside) + 6.0)
-        m = np.ceil(w * np.minimum(most, np.maximum(inside, LARGEST * n))).astype(np.intp)
+        # Of those, no more than a cluster can have: others may be removed, or be fewer.
+        m = np.ceil(w * np.minimum(most, LARGEST * n)).astype(np.intp)
         if degrees is not None:
             m = np.minimum(m, degrees)
         return self.log_p(self.references.level(log_r), m, log_R, log_alpha)
@@ -252,8 +261,7 @@ class Judge:
         losses, and only when one of them comes up: most members of a cluster are gone by then.
         """
         known: dict[int, bool] = {}
-        pairs: Pairs | None = getattr(near, "pairs", None)
-        degrees = None if pairs is None else pairs.degrees()
+        degrees = near.degrees
         rows = np.flatnonzero(near.alone > near.L) if rows is None else rows
         queue = iter(rows[np.argsort(near.L[rows], kind="stable")].tolist())
         size = 4

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from itertools import islice
+from itertools import chain, islice
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -15,7 +15,7 @@ from crlm.greedy import Ball, Cluster, accepted_balls, mean_shift_step
 from crlm.loss import G_PAPER, sq_cutoff
 from crlm.search import Floats, Neighbourhood, Weights
 from crlm.sigma import ALPHA, SigmaEstimate, suggest_sigma_max
-from crlm.significance import MIN_SIZE, Background, Judge
+from crlm.significance import Background, Judge, least_weight
 
 
 class Judged(NamedTuple):
@@ -78,8 +78,8 @@ class Task:
         if n_clusters:
             seen = self.alpha is not None and estimate.evidence == "weak"
             return estimate._replace(evidence="moderate") if seen else estimate
-        lightest = self.weights[self.weights > 0].min(initial=1)
-        wanted = self.min_size <= MIN_SIZE * lightest  # or else only too small for the caller
+        # Or else they are only too small for the caller.
+        wanted = self.min_size <= least_weight(self.weights)
         if not estimate.n_clusters.any() or not wanted:
             return estimate
         return estimate._replace(evidence="weak")
@@ -109,9 +109,12 @@ class Task:
         `search` gives the losses and balls of all rows at a smaller bandwidth. With clear evidence
         clusters stay the same for many bandwidths, and so they do here.
         """
-        found = self.clusters(near, sigma_max)
         if self.has_own_balls(estimate):
-            return self._with_own_balls(found, sigma_max)
+            # A limit takes the first ones of those that are better without it.
+            unlimited = replace(self, k=None, learnt=self.background)
+            found = unlimited.clusters(near, sigma_max)
+            return unlimited._with_own_balls(found, sigma_max)[: self.k]
+        found = self.clusters(near, sigma_max)
         if self.alpha is None or not self.background.references.is_flat:
             return found
         return self._with_closer(found, sigma_max, search)
@@ -129,7 +132,7 @@ class Task:
 
         data = self.X, self.weights, self.background
         own = own_clusters(*data, sigma_max, self.G, self._level, self.min_size)
-        judged = [self._judged(*one) for one in islice(own, self.k)]
+        judged = [self._judged(*one) for one in own]
         one_for_all, each = (
             [one.cluster.ball.members for one in clusters] for clusters in (found, judged)
         )
@@ -169,7 +172,7 @@ class Task:
         accept, may = partial(self._accepts, judge), judge.may_be_centers(near)
         found = accepted_balls(near, weights, accept, np.flatnonzero(promising), may)
         balls = list(islice(found, self.k))
-        if not judge.any_beyond_doubt(balls):
+        if not judge.any_beyond_doubt(chain(balls, found)):  # those beyond the limit count too
             return []
         return [(ball, judge.p_value(ball)) for ball in balls]
 

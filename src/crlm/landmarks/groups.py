@@ -210,6 +210,7 @@ class LandmarkGraph:
         self._groups, self._m = groups, m
         self.alone = alone
         self.alive = np.ones(m + groups.n_groups, dtype=bool)
+        self.degrees = None  # groups may hold copies
         self.L = np.zeros(m, dtype=np.int64)
         np.add.at(self.L, groups.landmarks, groups.losses)
         owner = np.repeat(np.arange(groups.n_groups), np.diff(groups.indptr))

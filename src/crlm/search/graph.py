@@ -18,6 +18,11 @@ class Neighbourhood(Protocol):
     alone: NDArray[np.int64]  # (n,) the part of it that a row has from itself
     alive: NDArray[np.bool_]  # (n,) rows that belong to no cluster yet
 
+    @property
+    def degrees(self) -> NDArray[np.intp] | None:
+        """Other rows in each ball before any was taken; None if nobody has counted them."""
+        ...
+
     def ball(self, i: int) -> NDArray[np.intp]:
         """Rows alive in the open ball around row `i`, ascending, with `i` itself."""
         ...
@@ -76,6 +81,11 @@ class StoredGraph:
             owners = np.repeat(np.arange(part.start, part.stop), degrees[part])
             np.add.at(sums, others, weigh(loss, weights[owners]))
         return sums
+
+    @property
+    def degrees(self) -> NDArray[np.intp]:
+        """Other rows in each ball before any was taken."""
+        return self.pairs.degrees()
 
     def ball(self, i: int) -> NDArray[np.intp]:
         """Rows alive in the open ball around row `i`, ascending, with `i` itself."""

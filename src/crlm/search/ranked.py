@@ -75,7 +75,7 @@ class RankedGraph:
         n = ranked.n
         i, j = ranked.i[:m], ranked.j[:m]
         self._starts, self._others, self._ranks = ranked.lists
-        self._counts = np.bincount(i, minlength=n) + np.bincount(j, minlength=n)
+        self.degrees = np.bincount(i, minlength=n) + np.bincount(j, minlength=n)
         self._loss, self._weights = loss, weights
         self.alive = np.ones(n, dtype=bool)
         self.alone = weigh(fixed_point(np.full(n, -G)), weights)
@@ -86,13 +86,13 @@ class RankedGraph:
     def ball(self, i: int) -> NDArray[np.intp]:
         """Rows alive in the open ball around row `i`, ascending, with `i` itself."""
         start = self._starts[i]
-        near = self._others[start : start + self._counts[i]].astype(np.intp)
+        near = self._others[start : start + self.degrees[i]].astype(np.intp)
         return np.sort(np.append(near[self.alive[near]], i))
 
     def remove(self, C: NDArray[np.intp]) -> None:
         """Take these rows out of the data."""
         self.alive[C] = False
-        counts = self._counts[C]
+        counts = self.degrees[C]
         skip = np.repeat(self._starts[C] - np.cumsum(counts) + counts, counts)
         at = np.arange(len(skip)) + skip
         weights: Weights = np.repeat(self._weights[C], counts)  # type: ignore[assignment]

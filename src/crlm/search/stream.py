@@ -53,6 +53,7 @@ class StreamedGraph:
             self._losses = SparseLosses(blocks, sigma_max, G, weights)
         n = len(X)
         self.alive = np.ones(n, dtype=bool)
+        self.degrees = None  # pairs are not kept, nor counted
         self.alone = weigh(fixed_point(np.full(n, -G)), weights)  # each row lies in its own ball
         self.L = self.alone + self._sum(self._losses.all_parts(), progress)
 
