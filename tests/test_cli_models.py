@@ -209,6 +209,21 @@ def test_predict_takes_columns_by_name(run, toy):
     assert "narrow.npy has 5 columns, but the model was fitted to 12." in err
 
 
+def test_predict_reads_a_file_in_another_way_if_that_of_the_fit_does_not_work(run, toy):
+    frame = pd.DataFrame(toy, columns=[f"x{j}" for j in range(12)])
+    named = frame.assign(name=[f"row {i}" for i in range(len(frame))])
+    named.to_csv("rows.csv", index=False)
+    run("fit", "rows.csv", "-q", "-s", 5, "--columns", "x0:x11", "--id", "name", "-o", "a.npy")
+    named[named.columns[::-1]].to_csv("backwards.csv", index=False)
+    frame.to_csv("nameless.csv", index=False)
+    frame[frame.columns[::-1]].to_csv("both.csv", index=False)
+    for name in ("backwards", "nameless", "both"):
+        assert run("predict", "rows.crlm.npz", f"{name}.csv", "-q", "-o", f"{name}.npy")[0] == 0
+        np.testing.assert_array_equal(np.load("a.npy"), np.load(f"{name}.npy"))
+    code, _, err = run("predict", "rows.crlm.npz", "nameless.csv", "--id", "name")
+    assert (code, "no column 'name' for --id" in err) == (3, True)
+
+
 def test_predict_leaves_out_what_it_cannot_use_on_demand(run, toy):
     run("fit", "toy.npy", "-q", "-s", 5)
     X = toy.copy()
@@ -222,7 +237,11 @@ def test_predict_leaves_out_what_it_cannot_use_on_demand(run, toy):
     assert len(rows) == 300
     assert rows[3] == {"row": "3", "label": "-1", "distance": "", "p_value": "", "posterior": ""}
     found = json.loads(run("predict", "toy.crlm.npz", "new.npy", "--drop-invalid", "--json")[1])
-    assert found["background"] + sum(found["counts"]) == 300
+    assert found["background"] + sum(found["counts"]) == 298
+    assert found["dropped"] == 2
+    _, out, err = run("predict", "toy.crlm.npz", "new.npy", "--drop-invalid")
+    assert "dropped     2 rows (label −1)" in out
+    assert err == "Next:  crlm predict toy.crlm.npz new.npy --drop-invalid -o labels.csv\n"
 
 
 def test_predict_with_a_model_without_clusters(run):

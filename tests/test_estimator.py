@@ -235,6 +235,15 @@ def test_auto_warns_and_goes_on_when_the_evidence_is_weak():
     assert model.sigma_max_ > 0
 
 
+def test_weak_evidence_is_put_down_to_units_if_one_column_makes_the_distances():
+    X = np.random.default_rng(0).normal(size=(100, 4)) * [1.0, 1.0, 1e4, 1.0]
+    with pytest.warns(WeakEvidenceWarning, match=r"Column 2 \(from 0\) makes 100.0 %"):
+        CRLM().fit(X)
+    with pytest.warns(WeakEvidenceWarning) as told:
+        CRLM().fit(X / [1.0, 1.0, 1e4, 1.0])
+    assert "Column" not in str(told[0].message)
+
+
 @pytest.mark.filterwarnings("ignore::crlm.errors.WeakEvidenceWarning")
 @pytest.mark.parametrize(
     ("X", "labels"),

@@ -3,7 +3,10 @@
 import csv
 import json
 import re
+import signal
 import socket
+import subprocess
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -400,6 +403,21 @@ def test_the_command_prints_one_address(tmp_path, monkeypatch, capsys):
     assert main(["explore", "toy.npy", "--no-browser", "--port", "0"]) == 0
     out = capsys.readouterr().out
     assert re.fullmatch(r"http://127\.0\.0\.1:\d+/\?token=[\w-]{32}\n", out)
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.7])
+def test_an_interrupt_ends_the_command_without_a_traceback(tmp_path, delay):
+    np.save(tmp_path / "toy.npy", toy(60))
+    command = [sys.executable, "-m", "crlm", "explore", "toy.npy", "--no-browser", "--port", "0"]
+    told = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen([*command, "--read-only"], cwd=tmp_path, **told) as process:
+        assert process.stdout.readline().startswith("http://127.0.0.1:")
+        assert process.stderr.readline() == "Stop with Ctrl+C.\n"
+        time.sleep(delay)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    assert err == "stopped\n"
+    assert process.returncode == 130
 
 
 def test_the_command_wants_data_or_a_demo(capsys):

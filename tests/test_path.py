@@ -9,6 +9,7 @@ from crlm import CRLM, GMMUB, sigma_path
 from crlm.errors import MemoryLimitError
 from crlm.loss import sq_cutoff
 from crlm.search import RankedPairs, StoredGraph, pairs_within
+from crlm.significance import Judge
 from strategies import data_sets
 
 
@@ -94,3 +95,29 @@ def test_a_model_is_not_changed_by_its_path(toy):
 def test_pairs_that_do_not_fit_are_refused(toy):
     with pytest.raises(MemoryLimitError, match="memory limit"):
         CRLM(7.0, memory_limit="30MB").path(np.tile(toy[0], (2, 1)), [500.0])
+
+
+def test_a_path_judges_no_more_balls_than_fits(monkeypatch):
+    """Rows are counted before a ball is judged, which takes longer."""
+    judged = []
+    judge = Judge._judge
+
+    def counting(self, ball, **how):
+        judged.append(ball)
+        return judge(self, ball, **how)
+
+    monkeypatch.setattr(Judge, "_judge", counting)
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.random((4000, 2)), 0.5 + 0.003 * rng.normal(size=(100, 2))])
+    sigmas = [0.001, 0.002, 0.004]
+    path = CRLM(n_jobs=1).path(X, sigmas)
+    by_path = len(judged)
+    fits = [CRLM(sigma, n_jobs=1).fit(X) for sigma in sigmas]
+    assert [fit.n_clusters_ for fit in fits] == path.n_clusters.tolist()
+    assert by_path == len(judged) - by_path
+
+
+def test_a_path_is_told_in_a_line(toy):
+    path = CRLM().path(toy[0], [1.0, 2.0, 4.0])
+    assert repr(path).startswith("SigmaPath(3 sigmas from 1 to 4, n_clusters=")
+    assert len(repr(path)) < 200

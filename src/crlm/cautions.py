@@ -7,6 +7,8 @@ import warnings
 
 from crlm.errors import CRLMWarning, TooSmallWarning, WeakEvidenceWarning
 from crlm.growth import MIN_POINTS
+from crlm.scaling import dominating_column
+from crlm.search import Floats
 from crlm.sigma import SigmaEstimate
 from crlm.significance import MIN_SIZE
 
@@ -20,12 +22,13 @@ def warn(
     min_size: int,
     total: float,
     n_landmarks: int = 0,
+    X: Floats | None = None,
 ) -> None:
     """Warn of what is to be doubted in the bandwidth, or why there is nothing.
 
     `estimate` is None for a bandwidth that was given, `rule` what the caller asked for, and `total`
     the number of points, or their weight. If only some rows were tried as centres, `n_landmarks`
-    were.
+    were. `X` are the rows, if they are at hand.
     """
     by_weight = not isinstance(total, int)
     unit = "points, by weight" if by_weight else "points"
@@ -39,7 +42,7 @@ def warn(
     elif estimate is None:
         return
     elif estimate.evidence == "weak":
-        _warn_of_guess(estimate, rule)
+        _warn_of_guess(estimate, rule, X)
     elif rule == "auto" and not n_clusters and (min_size > MIN_SIZE or not n_landmarks):
         around = f" around any of {n_landmarks:,} landmarks" if n_landmarks else ""
         ways += ["more n_landmarks"] if n_landmarks else []
@@ -50,11 +53,17 @@ def warn(
         )
 
 
-def _warn_of_guess(estimate: SigmaEstimate, rule: object) -> None:
+def _warn_of_guess(estimate: SigmaEstimate, rule: object, X: Floats | None) -> None:
     fix = (
         "If you know the spread of a cluster, pass sigma_max; a larger alpha reports less certain "
         "clusters"
     )
+    if X is not None and (found := dominating_column(X)) is not None:
+        column, share, _ = found
+        fix = (
+            f"Column {column} (from 0) makes {100 * share:.1f} % of the squared distances: if "
+            f"units differ, scale the columns first, as StandardScaler does. {fix}"
+        )
     if rule == "histogram":
         why = "there is no peak in the distances"
     elif 2.0 * estimate.counts.sum() < MIN_POINTS * (MIN_POINTS - 1):

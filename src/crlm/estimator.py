@@ -295,7 +295,7 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
         if estimate is not None or task.min_size > total:
             from crlm.cautions import warn  # seldom for a given bandwidth
 
-            warn(estimate, given, len(clusters), task.min_size, total)
+            warn(estimate, given, len(clusters), task.min_size, total, X=task.X)
 
         self.__dict__.clear()  # names of columns, for one, may be gone
         self.__dict__.update(checked.__dict__)
@@ -418,6 +418,10 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
         Under the mixture of Gaussians with the fitted means, sigmas and weights and a uniform
         background over the ball around the training data. Outside that ball the background
         keeps its density, so that a point far from everything is background.
+
+        Labels are by balls and know of no mixture, so the two may differ: a row just outside a
+        ball may well belong to its Gaussian. Where the background is crowded, as that of real
+        data mostly is and a uniform one is not, they differ for many rows of the background.
         """
         check_is_fitted(self)
         points = self._points(X, self._metric, reset=False)

@@ -54,6 +54,17 @@ class SigmaPath(NamedTuple):
     n_samples: int
     centers: list[NDArray[np.intp]]
 
+    def __repr__(self) -> str:
+        """Give what is read first; the rows of all clusters are long."""
+        low, high = (f"{sigma:.4g}" for sigma in self.sigmas[[0, -1]])
+        stable = ", ".join(f"({first:.4g}, {last:.4g})" for first, last in self.stable[:3])
+        more = ", ..." if len(self.stable) > 3 else ""
+        return (
+            f"SigmaPath({len(self.sigmas)} sigmas from {low} to {high}, "
+            f"n_clusters={self.n_clusters.min()} to {self.n_clusters.max()}, "
+            f"stable=[{stable}{more}])"
+        )
+
     def labels(self, step: int) -> NDArray[np.int64]:
         """Label of every row at one of the bandwidths, as a fit there gives them."""
         labels = np.full(self.n_samples, BACKGROUND, dtype=np.int64)

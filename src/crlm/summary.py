@@ -68,6 +68,9 @@ def headline(model: CRLM) -> str:
         f"{clustered:,} of {n:,} rows ({100 * clustered / n:.1f} %)",
         f"sigma_max {model.sigma_max_:.4g}",
     ]
+    if model._has_own_bandwidths:
+        low, high = (f"{at:.4g}" for at in (model.bandwidths_.min(), model.bandwidths_.max()))
+        words.append(f"each cluster its own, {low}" + (f" to {high}" if high != low else ""))
     if model.sigma_estimate_ is not None:
         words.append(f"evidence {model.sigma_estimate_.evidence}")
     return ", ".join(words)

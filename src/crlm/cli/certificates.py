@@ -107,8 +107,9 @@ def background(certificate: Certificate) -> str:
     if plausible:
         return f"Background: uniform in a ball is plausible (p = {p:.2g})."
     return (
-        f"Background: not uniform in a ball (p ≤ {p:.2g}; it varies like one of some "
-        f"{number(certificate.background_dimension)} dimensions, not {certificate.d}). The "
+        f"Background: not uniform in a ball (p ≤ {p:.2g}; distances from the middle are "
+        f"spread as in a ball of some {number(certificate.background_dimension)} dimensions, not "
+        f"{certificate.d}). The "
         "theorems' probabilities do not apply; the measured margins do."
     )
 

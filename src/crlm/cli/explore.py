@@ -105,7 +105,8 @@ def serve(exploration: Exploration, flags: dict[str, Any]) -> int:
     with explorer:
         say(explorer.url)
         sys.stdout.flush()
-        say("Exports go to the current folder. Stop with Ctrl+C.", err=True)
+        exports = "" if flags["read_only"] else "Exports go to the current folder. "
+        say(f"{exports}Stop with Ctrl+C.", err=True)
         if flags["browser"]:
             explorer.open()
         try:

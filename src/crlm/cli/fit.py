@@ -45,6 +45,7 @@ from crlm.cli.reading import (
     ROW_FLAGS,
     TABLE_FLAGS,
     Rows,
+    dominating,
     read_rows,
     rows_options,
     table_arguments,
@@ -311,7 +312,7 @@ def tell(model: CRLM, rows: Rows | StreamedRows, options: FitOptions, session: S
         err = options.labels_to_stdout
         for line in [rows.head, *summary(model, rows.dropped, err=err)]:
             say(line, err=err)
-    say_next(model, options, session)
+    say_next(model, rows, options, session)
 
 
 def result(model: CRLM, rows: Rows | StreamedRows, options: FitOptions) -> dict[str, Any]:
@@ -341,7 +342,7 @@ def result(model: CRLM, rows: Rows | StreamedRows, options: FitOptions) -> dict[
     }
 
 
-def say_next(model: CRLM, options: FitOptions, session: Session) -> None:
+def say_next(model: CRLM, rows: Rows | StreamedRows, options: FitOptions, session: Session) -> None:
     """Say what was written, and what to do or try next."""
     path = options.model_path
     written = [*([] if path is None else [path]), *options.files]
@@ -351,7 +352,8 @@ def say_next(model: CRLM, options: FitOptions, session: Session) -> None:
     if options.as_json:
         return
     if model.n_clusters_ == 0:
-        again = after_nothing(model, session.argv)
+        uneven = isinstance(rows, Rows) and dominating(rows) is not None
+        again = after_nothing(model, session.argv, uneven=uneven)
     elif path is None:
         again = [*session.argv, "-o", free_name("labels.csv")] if not options.output else []
     else:
@@ -360,8 +362,8 @@ def say_next(model: CRLM, options: FitOptions, session: Session) -> None:
         remark(f"Next:  {shlex.join(['crlm', *again])}")
 
 
-def after_nothing(model: CRLM, argv: list[str]) -> list[str]:
-    """Command line to try when no cluster was found."""
+def after_nothing(model: CRLM, argv: list[str], *, uneven: bool) -> list[str]:
+    """Command line to try when no cluster was found; if `uneven`, one column is all that tells."""
     estimate = model.sigma_estimate_
     if cannot_be_met(model):
         return without_option(argv, "-m", "--min-cluster-size")
@@ -373,6 +375,8 @@ def after_nothing(model: CRLM, argv: list[str]) -> list[str]:
     if model.alpha is not None and estimate is not None and model.sigma_max == "auto":
         if is_too_small(model):
             return without_option(argv, "-m", "--min-cluster-size")
+        if uneven:
+            return [*argv, "--standardize"]
         # Every bandwidth was tried, so another is no better: see what the test left out.
         return [*without_option(argv, "--alpha"), "--alpha", "none"]
     again = without_option(argv, "-s", "--sigma-max")

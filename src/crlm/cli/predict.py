@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +12,12 @@ import click
 from crlm.cli.common import (
     STYLE,
     FilePath,
+    Session,
     aligned,
     check_outputs,
     drop_option,
     force_option,
+    free_name,
     json_option,
     remark,
     say,
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from crlm import CRLM
+    from crlm.record import Source
     from crlm.tables import Table
 
 EPILOG = """\b
@@ -58,7 +62,10 @@ MAX_LINES = 20
 )
 @force_option
 @json_option
+@click.pass_context
 def predict(
+    ctx: click.Context,
+    /,
     model: Path,
     data: Path,
     drop_invalid: bool,
@@ -93,7 +100,13 @@ def predict(
             if STDOUT in output:
                 described.to_stdout()
             counts = described.count()
-    tell(table, counts, model, files, as_json=as_json, to_stdout=STDOUT in output)
+    n_dropped = 0 if valid is None else int((~valid).sum())
+    counts[0] -= n_dropped
+    told = Told(table, counts, n_dropped, files, to_stdout=STDOUT in output)
+    if as_json:
+        say_json(told.record(model))
+    else:
+        told.say([*ctx.ensure_object(Session).argv, "-o", free_name("labels.csv")])
     return 0
 
 
@@ -103,9 +116,11 @@ def read_new(model: CRLM, data: Path, reading: dict[str, Any]) -> Table:
     from crlm.tables import read_table
 
     found = record.source(model)
+    ways = [reading]
     if found is not None and found.path is not None and found.path.suffix == data.suffix:
-        reading = {**found.reading, **reading}
-    table = read_table(data, **reading)
+        ways = as_then(found, reading)
+        reading = ways[0]
+    table = read_first(data, ways)
     names = None if found is None else found.names
     if names is not None and table.columns is not None and table.columns != names:
         # Columns in another order, or beside others: those of the fit are taken by name.
@@ -123,6 +138,35 @@ def read_new(model: CRLM, data: Path, reading: dict[str, Any]) -> Table:
     return table
 
 
+def as_then(found: Source, given: dict[str, Any]) -> list[dict[str, Any]]:
+    """Ways to read a file as that of the fit was, the first that works being the best.
+
+    Just so; with the columns by their names, should they have been chosen by place; and without
+    the ids, which a model does not need. What was given now is kept.
+    """
+    reading = {**found.reading, **given}
+    ways = [reading]
+    if found.names is not None and "columns" not in given:
+        ways.append({**reading, "columns": found.names})
+    if "roles" in reading and "roles" not in given:
+        others = {role: name for role, name in reading["roles"].items() if role != "id"}
+        ways += [{**way, "roles": others} for way in ways]
+    return ways
+
+
+def read_first(data: Path, ways: list[dict[str, Any]]) -> Table:
+    """Read a file in the first way that works; if none does, the first error is the one to tell."""
+    from crlm.tables import read_table
+
+    errors = []
+    for way in ways:
+        try:
+            return read_table(data, **way)
+        except InputError as error:
+            errors.append(error)
+    raise errors[0]
+
+
 def refuse_other_vectors(table: Table, data: Path, old: Path, descriptor: str | None) -> None:
     """Refuse vectors of pictures that were made otherwise than those of the fit."""
     from crlm.tables import check_made_alike, made_of
@@ -131,45 +175,50 @@ def refuse_other_vectors(table: Table, data: Path, old: Path, descriptor: str | 
         check_made_alike(table.made, made_of(old, descriptor), table.source, "the model")
 
 
-def tell(
-    table: Table,
-    counts: NDArray[np.int64],
-    model: Path,
-    files: list[Path],
-    *,
-    as_json: bool,
-    to_stdout: bool,
-) -> None:
-    """Say how many rows went where."""
-    n, d = table.X.shape
-    if as_json:
-        say_json(
-            {
-                "schema": "crlm.predict/1",
-                "model": str(model),
-                "data": table.source,
-                "n": n,
-                "d": d,
-                "counts": counts[1:].tolist(),
-                "background": int(counts[0]),
-                "files": [str(path) for path in files],
-            }
-        )
-        return
-    if not STYLE.quiet:
-        say(f"{table.source}  {n:,} × {d:,} {table.X.dtype}", err=to_stdout)
-        for line in count_lines(counts):
-            say(f"  {line}", err=to_stdout)
-    if files:
-        remark(f"Wrote {', '.join(map(str, files))} (−1 = background)")
-    elif not to_stdout:
-        parts = ["crlm", "predict", str(model), table.source, "-o", "labels.csv"]
-        remark(f"Next:  {shlex.join(parts)}")
+@dataclass(frozen=True)
+class Told:
+    """How many rows went where."""
+
+    table: Table
+    counts: NDArray[np.int64]  # background first
+    n_dropped: int
+    files: list[Path]
+    to_stdout: bool
+
+    def record(self, model: Path) -> dict[str, Any]:
+        """For programs."""
+        n, d = self.table.X.shape
+        return {
+            "schema": "crlm.predict/1",
+            "model": str(model),
+            "data": self.table.source,
+            "n": n,
+            "d": d,
+            "counts": self.counts[1:].tolist(),
+            "background": int(self.counts[0]),
+            "dropped": self.n_dropped,
+            "files": [str(path) for path in self.files],
+        }
+
+    def say(self, again: list[str]) -> None:
+        """For people, with what to do next unless something was written."""
+        n, d = self.table.X.shape
+        if not STYLE.quiet:
+            say(f"{self.table.source}  {n:,} × {d:,} {self.table.X.dtype}", err=self.to_stdout)
+            for line in [*count_lines(self.counts), *self._dropped_lines()]:
+                say(f"  {line}", err=self.to_stdout)
+        if self.files:
+            remark(f"Wrote {', '.join(map(str, self.files))} (−1 = background)")
+        elif not self.to_stdout:
+            remark(f"Next:  {shlex.join(['crlm', *again])}")
+
+    def _dropped_lines(self) -> list[str]:
+        return [f"dropped     {self.n_dropped:,} rows (label −1)"] if self.n_dropped else []
 
 
 def count_lines(counts: NDArray[np.int64]) -> list[str]:
     """Rows in each cluster, at most so many lines, and in the background."""
-    n = int(counts.sum())
+    n = max(1, int(counts.sum()))
     rows = [(f"{j:,}", f"{size:,}") for j, size in enumerate(counts[1:].tolist())]
     more = len(rows) - MAX_LINES
     table = aligned([("#", "rows"), *rows[:MAX_LINES]]) if rows else ["the model has no cluster"]

@@ -232,13 +232,20 @@ def _sampled(
     return drawn if valid is None else np.flatnonzero(valid)[drawn]
 
 
-def _warn_of_spans(rows: Rows) -> None:
-    """Say that one column makes the distances, since that is rarely meant."""
+def dominating(rows: Rows) -> tuple[int, float, NDArray[np.float64]] | None:
+    """Column that makes nearly all of the distances, its share, and all spans; None if none."""
     from crlm.scaling import dominating_column
 
     numbers, X = rows.numbers, rows.table.X
+    if rows.scaling is not None:
+        return None
     # A look at some of them; all of them, without those left out, would be a copy of the data.
-    found = dominating_column(X if numbers is None else X[numbers[:: 1 + len(numbers) // 10_000]])
+    return dominating_column(X if numbers is None else X[numbers[:: 1 + len(numbers) // 10_000]])
+
+
+def _warn_of_spans(rows: Rows) -> None:
+    """Say that one column makes the distances, since that is rarely meant."""
+    found = dominating(rows)
     if found is None:
         return
     j, share, spans = found

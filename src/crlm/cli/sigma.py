@@ -189,7 +189,9 @@ def verdict(estimate: SigmaEstimate, alpha: float | None) -> list[str]:
     if estimate.rare:
         lines.append("rows          all were looked at: in a sample these clusters do not show")
     suggested = f"Suggested σ_max {number(estimate.suggested)}   evidence: {estimate.evidence}"
-    return [*lines, "", suggested]
+    if estimate.evidence == "clear":
+        return [*lines, "", suggested]
+    return [*lines, "", suggested, "A fit without σ_max may give each cluster one of its own."]
 
 
 def gap(estimate: SigmaEstimate) -> str:

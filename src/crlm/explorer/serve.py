@@ -51,7 +51,9 @@ class Explorer:
             timeout_graceful_shutdown=1,
         )
         self._server = uvicorn.Server(config)
-        self._thread: threading.Thread | None = None
+        self._started = False
+        # Asked in place of the thread, which an interrupted `join` takes to be gone (CPython 3.11).
+        self._ended = threading.Event()
 
     @property
     def url(self) -> str:
@@ -62,9 +64,9 @@ class Explorer:
     def start(self) -> Explorer:
         """Serve from a thread of its own; returns when it answers."""
         self.session.start()
-        self._thread = threading.Thread(target=self._serve, name="crlm-server", daemon=True)
-        self._thread.start()
-        while not self._server.started and self._thread.is_alive():
+        self._started = True
+        threading.Thread(target=self._serve, name="crlm-server", daemon=True).start()
+        while not (self._server.started or self._ended.is_set()):
             time.sleep(0.01)
         return self
 
@@ -77,15 +79,15 @@ class Explorer:
 
     def wait(self) -> None:
         """Serve until somebody interrupts."""
-        while self._thread is not None and self._thread.is_alive():
-            self._thread.join(0.5)
+        while self._started and not self._ended.wait(0.5):
+            pass
 
     def close(self) -> None:
         """Stop."""
         self.session.cancel()
         self._server.should_exit = True
-        if self._thread is not None:
-            self._thread.join(5)
+        if self._started:
+            self._ended.wait(5)
         self._socket.close()
 
     def __enter__(self) -> Explorer:
@@ -108,7 +110,10 @@ class Explorer:
         return frame(self.session) + more
 
     def _serve(self) -> None:
-        self._server.run(sockets=[self._socket])
+        try:
+            self._server.run(sockets=[self._socket])
+        finally:
+            self._ended.set()
 
 
 def listening(host: str, port: int, auto_port: bool) -> socket.socket:

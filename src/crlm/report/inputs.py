@@ -152,7 +152,10 @@ def _check_same(model: CRLM, points: Floats) -> None:
         raise InputError(msg)
     every = record.Part(np.arange(n), np.ones(n, dtype=np.bool_), points)
     if differs := record.difference(model, [every]):
-        msg = f"X is not the data of fit: {differs}. Pass the same rows in the same order."
+        msg = (
+            f"X is not the data of fit: {differs}. Pass the rows as fit saw them, in that order "
+            "(in a pipeline, as the steps before it left them)."
+        )
         raise InputError(msg)
 
 
