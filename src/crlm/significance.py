@@ -293,7 +293,12 @@ class Judge:
     def _may_pass(
         self, rows: NDArray[np.intp], degrees: NDArray[np.intp] | None
     ) -> NDArray[np.bool_]:
-        log_r = self._background.references.log_r_of(self._X, rows)
-        log_p = self._background.at_best(log_r, self._log_R, degrees, self._log_alpha)
-        passed: NDArray[np.bool_] = log_p <= self._log_alpha
+        passed = np.ones(len(rows), dtype=np.bool_)
+        if degrees is not None:  # too few need not be measured
+            passed = degrees >= MIN_SIZE - 1
+            rows, degrees = rows[passed], degrees[passed]
+        if len(rows):
+            log_r = self._background.references.log_r_of(self._X, rows)
+            log_p = self._background.at_best(log_r, self._log_R, degrees, self._log_alpha)
+            passed[passed] = log_p <= self._log_alpha
         return passed
