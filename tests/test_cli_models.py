@@ -220,6 +220,9 @@ def test_predict_reads_a_file_in_another_way_if_that_of_the_fit_does_not_work(ru
     for name in ("backwards", "nameless", "both"):
         assert run("predict", "rows.crlm.npz", f"{name}.csv", "-q", "-o", f"{name}.npy")[0] == 0
         np.testing.assert_array_equal(np.load("a.npy"), np.load(f"{name}.npy"))
+    run("fit", "rows.csv", "-q", "-s", 5, "--id", "name", "--model", "all.crlm.npz")
+    assert run("predict", "all.crlm.npz", "both.csv", "-q", "-o", "all.npy")[0] == 0
+    np.testing.assert_array_equal(np.load("a.npy"), np.load("all.npy"))
     code, _, err = run("predict", "rows.crlm.npz", "nameless.csv", "--id", "name")
     assert (code, "no column 'name' for --id" in err) == (3, True)
 
@@ -242,6 +245,17 @@ def test_predict_leaves_out_what_it_cannot_use_on_demand(run, toy):
     _, out, err = run("predict", "toy.crlm.npz", "new.npy", "--drop-invalid")
     assert "dropped     2 rows (label −1)" in out
     assert err == "Next:  crlm predict toy.crlm.npz new.npy --drop-invalid -o labels.csv\n"
+
+
+def test_what_is_proposed_after_nothing_was_found_can_be_run(run):
+    np.save("noise.npy", np.random.default_rng(0).normal(size=(60, 12)))
+    *_, err = run("fit", "noise.npy", "-o", "a.csv")
+    assert err.endswith("Next:  crlm fit noise.npy -o a.csv --alpha none --force\n")
+    assert run("fit", "noise.npy", "-o", "a.csv", "--alpha", "none", "--force")[0] == 0
+    np.save("units.npy", np.load("noise.npy") * np.append(np.ones(11), 1e6))
+    assert run("fit", "units.npy", "--no-model")[2].endswith("--no-model --standardize\n")
+    *_, err = run("fit", "units.npy", "--no-model", "--metric", "cosine")
+    assert "--standardize" not in err
 
 
 def test_predict_with_a_model_without_clusters(run):

@@ -24,7 +24,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields, replace
+from copy import copy
+from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -46,7 +47,6 @@ F64 = NDArray[np.float64]
 _THIN = 2.0  # growth of the points of a plane: on lines they have less
 # Two points cannot be told from chance: any point has a nearest neighbour.
 MIN_SIZE = 3
-_ASKED = "inflation", "with_rest"  # of decoys, which takes time
 
 
 def least_weight(weights: Weights) -> float:
@@ -145,8 +145,8 @@ class Background:
     def remembering(self) -> Background:
         """Return the same, keeping distances once measured: for many radii."""
         kept = {item.name: getattr(self.references, item.name) for item in fields(References)}
-        same = replace(self, references=Remembered(**kept))
-        vars(same).update({name: vars(self)[name] for name in _ASKED if name in vars(self)})
+        same = copy(self)  # with what decoys were asked already
+        vars(same)["references"] = Remembered(**kept)
         return same
 
     def log_p(

@@ -352,8 +352,11 @@ def say_next(model: CRLM, rows: Rows | StreamedRows, options: FitOptions, sessio
     if options.as_json:
         return
     if model.n_clusters_ == 0:
-        uneven = isinstance(rows, Rows) and dominating(rows) is not None
+        plain = rows if isinstance(rows, Rows) and options.metric == "euclidean" else None
+        uneven = plain is not None and dominating(plain) is not None
         again = after_nothing(model, session.argv, uneven=uneven)
+        if options.files and not options.force:
+            again = [*again, "--force"]  # they have just been written
     elif path is None:
         again = [*session.argv, "-o", free_name("labels.csv")] if not options.output else []
     else:

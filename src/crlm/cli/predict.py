@@ -113,18 +113,12 @@ def predict(
 def read_new(model: CRLM, data: Path, reading: dict[str, Any]) -> Table:
     """Read a file as that of the fit was, unless told otherwise, and compare their columns."""
     from crlm import record
-    from crlm.tables import read_table
 
     found = record.source(model)
     ways = [reading]
     if found is not None and found.path is not None and found.path.suffix == data.suffix:
         ways = as_then(found, reading)
-        reading = ways[0]
-    table = read_first(data, ways)
-    names = None if found is None else found.names
-    if names is not None and table.columns is not None and table.columns != names:
-        # Columns in another order, or beside others: those of the fit are taken by name.
-        table = read_table(data, **{**reading, "columns": names})
+    table = read_first(data, ways, None if found is None else found.names)
     for note in table.notes:
         remark(f"note: {note}")
     if found is not None and found.path is not None:
@@ -154,14 +148,20 @@ def as_then(found: Source, given: dict[str, Any]) -> list[dict[str, Any]]:
     return ways
 
 
-def read_first(data: Path, ways: list[dict[str, Any]]) -> Table:
-    """Read a file in the first way that works; if none does, the first error is the one to tell."""
+def read_first(data: Path, ways: list[dict[str, Any]], names: list[str] | None) -> Table:
+    """Read a file in the first way that works; if none does, the first error is the one to tell.
+
+    Columns in another order, or beside others: those of the fit, if known, are taken by name.
+    """
     from crlm.tables import read_table
 
     errors = []
     for way in ways:
         try:
-            return read_table(data, **way)
+            table = read_table(data, **way)
+            if names is None or table.columns in (None, names):
+                return table
+            return read_table(data, **{**way, "columns": names})
         except InputError as error:
             errors.append(error)
     raise errors[0]
