@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crlm.closure import Closure
+from crlm.closure import Closure, strengths
 from crlm.references import References
 
 
@@ -14,11 +14,16 @@ def closure_of(X):
     return references, Closure(references)
 
 
-def literal(references, k, members):
-    """Share of the k nearest (or as near) of each member that are members."""
+def literal(references, k, members, n_neighbours):
+    """Share of the k nearest (or as near) of each member that are members.
+
+    Near are those whose distance is short for how far their own neighbours are.
+    """
     inside = total = 0
+    far = np.sort(references.log_distances, axis=1)[:, n_neighbours]
     for i in np.flatnonzero(members):
-        log_d = references.log_distances[i].copy()
+        log_d = references.log_distances[i] - far / 2
+        log_d = np.rint((log_d - far.min() / 2) * 2**16)
         log_d[i] = np.inf
         near = log_d <= np.sort(log_d)[k - 1]
         inside, total = inside + (near & members).sum(), total + near.sum()
@@ -40,23 +45,52 @@ def test_closures_are_what_they_say_on_lattices_too(n, d, values, seed):
         if m < len(X) and in_order[m] == in_order[m - 1]:
             continue  # no ball has just these
         ball = log_d <= in_order[m - 1]
-        assert profile[m - 1] == pytest.approx(literal(references, closure.n_neighbours, ball))
+        expected = literal(references, closure.n_neighbours, ball, closure.n_neighbours)
+        assert profile[m - 1] == pytest.approx(expected)
     some = rng.random(len(X)) < 0.5
     if some.sum() >= 3:
         k = min(closure.n_neighbours, some.sum() - 1)
-        assert closure.of(some) == pytest.approx(literal(references, k, some))
+        expected = literal(references, k, some, closure.n_neighbours)
+        assert closure.of(some) == pytest.approx(expected)
 
 
+@pytest.mark.parametrize("units", [1.0, 2.0**-30, 1024.0, 3.7])
 @pytest.mark.parametrize("seed", range(3))
-def test_profiles_follow_the_rows(seed):
+def test_profiles_follow_the_rows_and_the_units(seed, units):
     rng = np.random.default_rng(seed)
     X = np.unique(rng.normal(size=(300, 3)).round(1), axis=0)  # many equal distances
     order = rng.permutation(len(X))
     references, closure = closure_of(X)
     there = closure.profile(references.log_distances[7])
-    references, closure = closure_of(X[order])
+    references, closure = closure_of(units * X[order])
     here = closure.profile(references.log_distances[np.flatnonzero(order == 7)[0]])
     assert np.array_equal(here, there)
+
+
+@pytest.mark.parametrize("units", [2.0**-30, 0.5, 2.0**20])
+def test_ratios_of_distances_are_the_same_in_other_powers_of_two(units):
+    X = np.random.default_rng(0).normal(size=(200, 5))
+    here, there = closure_of(X), closure_of(units * X)
+    log_d, other = (references.log_distances[0, 1:] for references, _ in (here, there))
+    assert np.array_equal(log_d - log_d[0], other - other[0])
+    assert np.array_equal(here[1]._scaled, there[1]._scaled)
+
+
+def test_no_row_is_the_neighbour_of_nearly_all():
+    """In many dimensions the rows nearest to the middle are, by plain distances."""
+    X = np.random.default_rng(0).normal(size=(400, 100))
+    references, closure = closure_of(X)
+    asked = np.bincount(closure._to, minlength=len(X))
+    k = closure.n_neighbours
+    plain = references.log_distances <= references.log_r[:, [k]]
+    assert plain.sum(axis=0).max() > 10 * k
+    assert asked.max() < plain.sum(axis=0).max() / 2
+    assert (asked == 0).mean() < (plain.sum(axis=0) == 1).mean() / 2  # nobody's but their own
+
+
+def test_strength_is_in_standard_errors():
+    assert strengths(np.array([0.9]), np.array([0.5]), np.array([25])) == pytest.approx(4.0)
+    assert np.isfinite(strengths(np.ones(2), np.array([0.0, 1.0]), np.array([5, 5]))).all()
 
 
 def test_a_cluster_keeps_to_itself_more_than_a_ball_of_background():

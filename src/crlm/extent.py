@@ -10,10 +10,10 @@ reach, and of these balls those are taken that *keep to themselves* most.
   are significant (:mod:`crlm.significance`) also as far as they keep half of the largest surprise:
   beyond the edge of a cluster a ball gains nothing but background, and its surprise falls. Once it
   has fallen below a quarter, a later rise is another cluster.
-* *Choice.* Strongest first. A ball is one of the clusters if it is at least half as strong as the
+* *Choice.* Strongest first. A ball is one of the clusters if it is not much weaker than the
   strongest; if it holds the centre of a significant ball, and such balls hold enough of its rows;
-  and if enough of its rows, and of their neighbours, are still its own. A ball gives way to smaller
-  ones inside it that are together stronger.
+  and if most of its rows, and of their neighbours, are still its own. A ball gives way to smaller
+  ones inside it that are together clearly stronger.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from crlm.closure import Closure
+from crlm.closure import Closure, strengths
 from crlm.growth import LARGEST, Growth
 from crlm.references import References, fingerprints
 from crlm.significance import MIN_SIZE, Background
@@ -36,13 +36,13 @@ Rows = NDArray[np.intp]
 
 _AS_GOOD = 0.95  # one in twenty is chance, as in the choice of the one radius
 _LASTS, _LOST = 0.5, 0.25
-_STRONG = 0.5  # as strong as the strongest
-_ALIKE = 0.02  # steps of strength within which the narrowest ball comes first
+_STRONG = 0.4  # as strong as the strongest
 _CORE = 0.2  # of the rows of a ball are in significant ones
-_LEFT = 0.5  # of its rows are in no cluster yet
-_OWN = 0.6  # of the neighbours of these are among them: clearly more than half
-_PART, _SHARED = 2.0 / 3.0, 0.2  # parts of a ball are well smaller, and all but disjoint
-_SURE = 1e-3  # no share is known better than this
+# Clearly more than half: of its rows are in no cluster yet; of the neighbours of these are among
+# them; and parts of it have fewer rows.
+_MOST = 2.0 / 3.0
+_SHARED = 0.2  # of the rows of two parts: they are all but disjoint
+_TOGETHER = 1.5  # as strong as the whole, in squares: half a cluster is nearly as strong as it
 _LEAST = 20  # rows of the background, or else all are asked
 _BLOCK = 128  # rows of which all balls are measured at a time: 1 MB for each measure
 _BEYOND = math.log(2.0) / 32.0  # from the last row inside, half-way to the next, but at most 2 %
@@ -99,14 +99,14 @@ class _Balls(NamedTuple):
         log_r, log_D = references.log_r, references.log_distances
         rows, m = np.arange(len(log_r)), _sizes(len(log_r))
         most = surprise.max(axis=1)
-        closures = np.array([closure.profile(log_d)[m] for log_d in log_D])
+        closures = closure.profiles(m)
         alone = most < needed
         usual = closures[alone] if alone.sum() >= _LEAST else closures
-        strengths = _strengths(closures, np.median(usual, axis=0), m + 1)
+        strength = strengths(closures, np.median(usual, axis=0), m + 1)
         # Balls end between two distances: of rows that are equally far, all are inside.
         ends = log_r[:, m] < log_r[:, m + 1]
-        strengths[~ends] = -np.inf
-        at = _narrowest(strengths)
+        strength[~ends] = -np.inf
+        at = _narrowest(strength)
         for i in np.flatnonzero(~alone):
             at[i] = max(at[i], _widest(surprise[i], needed))
         at = _next(ends, at)
@@ -117,7 +117,7 @@ class _Balls(NamedTuple):
         return cls(
             inside,
             last + np.minimum(0.5 * (log_r[rows, m[at] + 1] - last), _BEYOND),
-            strengths[rows, at],
+            strength[rows, at],
             np.array([most[members].max() for members in inside]),
             np.array([is_core[members].mean() for members in inside]),
             fingerprints(closures),
@@ -142,17 +142,10 @@ def _surprises(references: References, growth: Growth) -> F64:
     )
 
 
-def _strengths(closures: F64, usual: F64, size: Rows) -> F64:
-    """Closures over what is usual for balls of as many rows, in standard errors."""
-    usual = np.clip(usual, _SURE, 1.0 - _SURE)
-    strengths: F64 = (closures - usual) / np.sqrt(usual * (1.0 - usual) / size)
-    return strengths
-
-
-def _narrowest(strengths: F64) -> Rows:
+def _narrowest(strength: F64) -> Rows:
     """Place of the narrowest ball around each row that is as strong as any."""
-    top = strengths.max(axis=1, keepdims=True)
-    at: Rows = np.argmax(strengths >= np.where(top > 0.0, _AS_GOOD * top, top), axis=1)
+    top = strength.max(axis=1, keepdims=True)
+    at: Rows = np.argmax(strength >= np.where(top > 0.0, _AS_GOOD * top, top), axis=1)
     return at
 
 
@@ -181,17 +174,15 @@ def _chosen(
     may = (balls.surprise >= needed) & (balls.core >= _CORE) & (strength > 0.0)
     strong = strength >= _STRONG * strength[may].max(initial=0.0)
     rows = np.flatnonzero(may & strong)
-    # All rows of a cluster, and some near it, have about the same ball: the middle one first.
-    weaker = np.floor(np.log(strength[rows].max(initial=0.0) / strength[rows]) / _ALIKE)
-    order = np.lexsort([balls.marks[rows], balls.log_radius[rows], weaker])
+    order = np.lexsort([balls.marks[rows], balls.log_radius[rows], -strength[rows]])
     candidates: list[int] = rows[order].tolist()
     size = inside.sum(axis=1)
     free = np.ones(len(size), dtype=bool)
 
     def is_cluster(i: int) -> bool:
         own = inside[i] & free
-        enough = own.sum() >= max(MIN_SIZE, _LEFT * size[i])
-        return bool(free[i] and enough) and closure.of(own) >= _OWN and is_large(i)
+        enough = own.sum() >= max(MIN_SIZE, _MOST * size[i])
+        return bool(free[i] and enough) and closure.of(own) >= _MOST and is_large(i)
 
     def are_apart(i: int, j: int) -> bool:
         return bool((inside[i] & inside[j]).sum() <= _SHARED * min(size[i], size[j]))
@@ -200,10 +191,10 @@ def _chosen(
         """Smaller clusters in one that are together stronger."""
         found: list[int] = []
         for j in candidates:
-            may_be = inside[i, j] and size[j] <= _PART * size[i]
+            may_be = inside[i, j] and size[j] <= _MOST * size[i]
             if may_be and all(are_apart(j, other) for other in found) and is_cluster(j):
                 found.append(j)
-        stronger = np.square(strength[found]).sum() > strength[i] ** 2
+        stronger = np.square(strength[found]).sum() > _TOGETHER * strength[i] ** 2
         return found if len(found) > 1 and stronger else []
 
     for i in candidates:

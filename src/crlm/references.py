@@ -230,8 +230,8 @@ class References:
         np.maximum(out, np.finfo(np.float64).tiny, out=out)
         np.log(out, out=out)
         out *= 0.5 / _QUANTUM
-        out += self.exponent * math.log(2.0) / _QUANTUM
         np.rint(out, out=out)
+        out += round(self.exponent * math.log(2.0) / _QUANTUM)  # the same in other powers of two
         out *= _QUANTUM
         return out
 

@@ -12,7 +12,9 @@ in :meth:`crlm.growth.Growth.surprise`), with the growth of all rows or with tha
 (:mod:`crlm.rest`). If none does, nothing is reported. Skewed, heavy-tailed or discrete columns
 break even that, and so do columns that hang together. So the same is asked of decoys, data with
 such columns and no clusters (:mod:`crlm.decoys`); what they show too much is taken off
-(:attr:`Background.inflation`).
+(:attr:`Background.inflation`). Of few rows no ball may be that certain where clusters hold many of
+them; then all rows are asked together whether they keep to themselves more than those of decoys
+(:mod:`crlm.kinship`).
 
 At ``alpha`` the chance of reporting *any* cluster on such a background is then at most about
 ``alpha``. "About", because the growth is estimated and the scan over radii is paid for by the
@@ -73,6 +75,8 @@ class Background:
         Log of the radius of the most surprising ball.
     by_all : float
         Surprise of the most surprising ball with the growth of all rows only.
+    simply : float
+        Surprise of the most surprising ball, asked simply.
     needed : float
         Surprise that is more than chance.
     """
@@ -83,12 +87,29 @@ class Background:
     surprise: float
     log_radius: float
     by_all: float = -math.inf
+    simply: float = -math.inf
     needed: float = math.inf
 
     @property
     def alone(self) -> bool:
         """Whether the references may be background alone."""
-        return self.top < self.needed
+        return self.top < self.needed and not self.keep_to_themselves
+
+    @cached_property
+    def keep_to_themselves(self) -> bool:
+        """Whether few rows are more than background all together, if no ball of them is.
+
+        Not asked where no ball would be a cluster all the same.
+        """
+        if self.simply < self.needed or self.references.is_flat or self.is_thin:
+            return False
+        from crlm.kinship import MAX_ROWS, keep_to_themselves  # few need it
+
+        n = len(self.references.rows)
+        if n > MAX_ROWS or self.simply / self.inflation.simple < self.needed:
+            return False
+        alpha = n * math.exp(-self.needed)
+        return keep_to_themselves(self.references, alpha / 2.0)  # the second of two ways in
 
     @property
     def is_thin(self) -> bool:
@@ -140,7 +161,8 @@ class Background:
         needed = math.log(n / alpha)
         learnt = learn_growth(references, needed, asked_from=needed)
         by_all, _ = learnt.best_overall
-        return cls(references, learnt.growth, learnt.overall, *learnt.best, by_all, needed)
+        simply = float(learnt.by_the_rest.max())
+        return cls(references, learnt.growth, learnt.overall, *learnt.best, by_all, simply, needed)
 
     def remembering(self) -> Background:
         """Return the same, keeping distances once measured: for many radii."""
