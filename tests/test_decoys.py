@@ -278,3 +278,12 @@ def test_a_square_is_as_good_as_its_decoys():
     """What decoys show is on average what the best ball of a background does."""
     shown = [learn(np.random.default_rng(seed).random((1000, 2))) for seed in range(8)]
     assert sum(background.inflation.severe > 1.0 for background in shown) <= 2
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_normal_decoys_of_copied_columns_are_copies_on_a_lattice_too(seed):
+    rng = np.random.default_rng(seed)
+    X = np.rint(rng.normal(size=(60, 5)))  # many rows are equally far from the middle
+    decoy = normal_decoys(X)(0)
+    copies = normal_decoys(np.hstack([X] * 4) / 2.0)(0)
+    np.testing.assert_allclose(copies, np.hstack([decoy] * 4) / 2.0, atol=1e-12)

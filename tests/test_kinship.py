@@ -88,6 +88,33 @@ def test_decoys_with_equal_rows_say_nothing():
     assert kinship._another(np.array([1.0, np.inf]), 0.1) == np.inf
 
 
+def test_where_most_distances_are_equal_nothing_is_said():
+    """Independent categories, each as four columns of which one is 1: decoys have other columns."""
+    categories = np.random.default_rng(8).integers(0, 4, (200, 15))
+    X = np.eye(4)[categories].reshape(200, -1)
+    assert not kinship.keep_to_themselves(references_of(X), 0.01)
+    jitter = 1e-3 * np.random.default_rng(0).normal(size=X.shape)
+    assert not kinship.keep_to_themselves(references_of(X + jitter), 0.01)
+    assert CRLM().fit(X).n_clusters_ == 0
+    whole = np.rint(16.0 * crowds()[0])  # of images, say: few distances are equal
+    assert kinship.keep_to_themselves(references_of(whole), 0.01)
+
+
+@pytest.mark.parametrize("seed", [264, 297, 430, 537, 877])
+def test_copies_of_columns_change_nothing_on_a_lattice(seed):
+    rng = np.random.default_rng(seed)
+    n, d, k = int(rng.integers(60, 220)), int(rng.integers(4, 20)), int(rng.integers(1, 5))
+    y = rng.integers(-1, k, n)
+    centers = rng.normal(size=(k + 1, d))
+    X = centers[y] + 0.75 * rng.normal(size=(n, d))
+    X[y < 0] = 1.3 * rng.normal(size=((y < 0).sum(), d))
+    X = np.rint(2.0 * X)
+    labels = CRLM().fit_predict(X)
+    assert np.array_equal(CRLM().fit_predict(np.hstack([X] * 4) / 2.0), labels)
+    order = rng.permutation(n)
+    assert np.array_equal(CRLM().fit_predict(X[order]), labels[order])
+
+
 def test_another_number_of_the_same_law_is_rarely_larger():
     rng = np.random.default_rng(1)
     draws = rng.normal(3.0, 0.2, (40_000, 5))

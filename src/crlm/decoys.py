@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from crlm.references import fingerprints, from_the_middle
+from crlm.references import fingerprints, first_of_equals
 
 F64 = NDArray[np.float64]
 Draw = Callable[[int], F64]  # the decoy of a number
@@ -33,6 +33,9 @@ _KNOTS_APART = 1.0
 _ROUNDED = 0.25
 _BLOCK = 128  # rows drawn at a time: 2 MB of numbers
 _TINY = np.finfo(np.float64).tiny
+_FINE = (
+    2.0**40
+)  # parts of the largest squared distance: finer than they differ by, but for rounding
 
 
 def column_decoys(points: F64, step: int = 1, *, is_flat: bool = False) -> Draw:
@@ -103,10 +106,25 @@ def stretched_decoys(points: F64) -> Draw:
 
 def _centred(points: F64) -> F64:
     """Points less their mean, in an order of their own: sums depend on it in the last bit."""
-    order = from_the_middle(points, np.arange(len(points)), np.zeros(points.shape[1]))
-    points = points[order]
+    points = points[_order(points)]
     centred: F64 = points - points.mean(axis=0)
     return centred
+
+
+def _order(points: F64) -> NDArray[np.intp]:
+    """By distance from the middle; the same however rows are ordered and columns are copied.
+
+    Equally far ones by their ranks in the columns that differ.
+    """
+    sq = np.square(points).sum(axis=1)
+    far = np.rint(sq / max(float(sq.max()), _TINY) * _FINE)
+    order = np.argsort(far, kind="stable")
+    if (np.diff(far[order]) > 0.0).all():
+        return order
+    columns = np.ascontiguousarray(points.T)
+    columns = columns[first_of_equals(columns)]
+    ranks = [np.unique(column, return_inverse=True)[1] for column in columns]
+    return np.lexsort([fingerprints(np.stack(ranks, axis=1).astype(np.float64)), far])
 
 
 def _smooth(columns: F64, *, round_off: bool) -> None:

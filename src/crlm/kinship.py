@@ -27,10 +27,14 @@ F64 = NDArray[np.float64]
 MAX_ROWS = 512  # of more, single balls are seen well enough, and decoys take long
 _DECOYS = 10  # of each kind
 _LEAST = 5  # rows beside the centre: of fewer the share of their neighbours says little
+# Share of distances that equal the one before. Categories have more of them, and decoys have not.
+_TIED = 0.25
 
 
 def keep_to_themselves(references: References, alpha: float) -> bool:
     """Whether they do so more than decoys of any kind, at a level of `alpha`."""
+    if _ties(references) > _TIED:
+        return False
     mean = mean_strength(references)
     kinds = normal_decoys, stretched_decoys, column_decoys  # few backgrounds pass the first
     with one_blas_thread():
@@ -53,6 +57,12 @@ def _shown(draw: Draw, n_jobs: int) -> F64:
     return np.array(list(in_parallel(ask, range(_DECOYS), n_jobs)))
 
 
+def _ties(references: References) -> float:
+    """Share of the distances from a row to its nearer half that equal the one before."""
+    nearer = references.log_r[:, 1 : 2 + int(LARGEST * len(references.rows))]
+    return float((nearer[:, 1:] == nearer[:, :-1]).mean())
+
+
 def mean_strength(references: References) -> float:
     """Mean over the rows of the strength of the strongest ball around each."""
     n = len(references.rows)
@@ -61,7 +71,7 @@ def mean_strength(references: References) -> float:
     m = np.arange(min(_LEAST, int(LARGEST * n)), int(LARGEST * n) + 1)
     closures = Closure(references).profiles(m)
     strength = strengths(closures, np.median(closures, axis=0), m + 1)
-    return float(strength.max(axis=1).mean())
+    return math.fsum(strength.max(axis=1).tolist()) / n  # in whatever order
 
 
 def _another(shown: F64, alpha: float) -> float:
