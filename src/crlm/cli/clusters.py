@@ -124,7 +124,7 @@ def why_nothing(model: CRLM) -> str:
     """Why there is no cluster, and what to try."""
     if cannot_be_met(model):
         return (
-            f"There are only {count(len(model.labels_), 'row')}, so that none can have "
+            f"The data have only {count(len(model.labels_), 'row')}, so that none can have "
             f"{model.min_cluster_size:,}. Try a smaller --min-cluster-size."
         )
     tried = some_landmarks(model)
