@@ -33,9 +33,7 @@ _KNOTS_APART = 1.0
 _ROUNDED = 0.25
 _BLOCK = 128  # rows drawn at a time: 2 MB of numbers
 _TINY = np.finfo(np.float64).tiny
-_FINE = (
-    2.0**40
-)  # parts of the largest squared distance: finer than they differ by, but for rounding
+_FINE = 2.0**40  # parts of a squared distance: coarser than rounding, finer than they differ by
 
 
 def column_decoys(points: F64, step: int = 1, *, is_flat: bool = False) -> Draw:

@@ -188,7 +188,7 @@ def _chosen(
         return bool((inside[i] & inside[j]).sum() <= _SHARED * min(size[i], size[j]))
 
     def parts(i: int) -> list[int]:
-        """Smaller clusters in one that are together stronger."""
+        """Smaller clusters in one that are together clearly stronger."""
         found: list[int] = []
         for j in candidates:
             may_be = inside[i, j] and size[j] <= _MOST * size[i]
