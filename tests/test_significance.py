@@ -8,7 +8,7 @@ import pytest
 from crlm import CRLM, GMMUB, estimate_sigma, scores
 from crlm.errors import WeakEvidenceWarning
 from crlm.growth import Growth, levels, tail
-from crlm.references import MAX_REFERENCES, Around, References, first_of_equals
+from crlm.references import MAX_REFERENCES, Around, References, _sort_logs, first_of_equals
 from crlm.rest import _without
 from crlm.sides import span
 from crlm.significance import Background
@@ -369,6 +369,27 @@ def test_references_follow_their_rows_when_those_are_shuffled_shifted_or_scaled(
     assert {tuple((row - 8.0) / 4.0) for row in far[References.choose(far, ones(len(X))).rows]} == (
         chosen
     )
+
+
+@pytest.mark.parametrize("middle", [-700.0, 0.0, 13.25, 700.0])
+@pytest.mark.parametrize("spread", [0.0, 1e-8, 0.3, 1.0, 50.0])
+def test_log_distances_are_sorted_as_numbers_are(spread, middle):
+    quanta = np.rint(np.random.default_rng(5).normal(middle, spread, size=(40, 60)) * 2.0**30)
+    log_D = quanta * 2.0**-30
+    np.fill_diagonal(log_D, -np.inf)
+    expected = np.sort(log_D, axis=1)
+    _sort_logs(log_D)
+    assert np.array_equal(log_D, expected)
+
+
+def test_log_distances_at_the_ends_of_their_span_are_sorted_too():
+    for quanta in (2**32 - 3, 2**32 - 2, 2**32 - 1, 2**32):
+        log_D = np.array([[quanta * 2.0**-30, 0.0, -np.inf, 1.0]])
+        _sort_logs(log_D)
+        assert log_D.tolist() == [[-np.inf, 0.0, 1.0, quanta * 2.0**-30]]
+    alone = np.array([[-np.inf]])
+    _sort_logs(alone)
+    assert alone.tolist() == [[-np.inf]]
 
 
 def test_references_of_a_lattice_follow_their_rows_too():
