@@ -236,6 +236,19 @@ def test_clusters_of_one_radius_stay_where_they_keep_to_themselves_more():
     assert not keep_more(background.references, [], own)
 
 
+def test_clusters_of_one_radius_must_keep_wholly_to_themselves_to_stay():
+    """As fragments of a class do not, which have more closure than the whole with its fringe."""
+    X, y = many_small(2, 40, 10, 1.0, 400)
+    references = Background.learn(X, ones(len(X))).references
+    closure = Closure(references)
+    from_first = np.argsort(np.linalg.norm(X - X[y == 0].mean(axis=0), axis=1))
+    wide, fringed, whole = (from_first[:size] for size in (110, 43, 40))
+    kept = [_mean_closure(closure, references, [rows]) for rows in (wide, fringed, whole)]
+    assert kept[0] + 0.15 < kept[1] < 0.95 < kept[2]
+    assert keep_more(references, [whole], [wide])
+    assert not keep_more(references, [fringed], [wide])
+
+
 def test_clusters_of_one_radius_stay_where_no_ball_is_one():
     """Four rows, of 29 columns, beside 109 of a background with a crowded middle."""
     rng = np.random.default_rng(156)

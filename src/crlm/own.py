@@ -26,7 +26,9 @@ from crlm.significance import MIN_SIZE, Background, least_weight
 Rows = NDArray[np.intp]
 
 _PLACES = 2.0**20  # of an octave: finer than rows differ, coarser than distances are rounded
-_CLEARLY = 0.15  # more of the neighbours: beyond what real classes and their fragments differ by
+# Of the neighbours: clearly more, beyond what real classes and their fragments differ by; and all
+# but one in twenty, as in tight clusters of a few rows. Fragments of a class lack more.
+_CLEARLY, _WHOLLY = 0.15, 0.95
 
 
 class Own(NamedTuple):
@@ -79,10 +81,10 @@ def own_clusters(
 
 
 def keep_more(references: References, some: Sequence[Rows], others: Sequence[Rows]) -> bool:
-    """Whether some clusters, given by their rows, keep to themselves clearly more than others."""
+    """Whether some clusters, given by their rows, keep wholly to themselves, and others do not."""
     closure = Closure(references)
     one, other = (_mean_closure(closure, references, clusters) for clusters in (some, others))
-    return one >= other + _CLEARLY
+    return one >= max(other + _CLEARLY, _WHOLLY)
 
 
 def _mean_closure(closure: Closure, references: References, clusters: Sequence[Rows]) -> float:

@@ -127,7 +127,7 @@ class Task:
         return self.alpha is not None and seen and many
 
     def _with_own_balls(self, found: list[Judged], sigma_max: float) -> list[Judged]:
-        """Clusters with a ball of their own, unless those found with one bandwidth are better."""
+        """Clusters with a ball of their own, or those found with one bandwidth if better."""
         from crlm.own import keep_more, own_clusters  # not for a given bandwidth
 
         data = self.X, self.weights, self.background
@@ -136,7 +136,8 @@ class Task:
         one_for_all, each = (
             [one.cluster.ball.members for one in clusters] for clusters in (found, judged)
         )
-        return found if keep_more(self.background.references, one_for_all, each) else judged
+        better = not judged or keep_more(self.background.references, one_for_all, each)
+        return found if better else judged
 
     def _with_closer(
         self, found: list[Judged], sigma_max: float, search: Callable[[float], Neighbourhood]
