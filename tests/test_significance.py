@@ -112,8 +112,11 @@ def test_points_struck_out_leave_the_others_sorted(n_values):
     references = References.choose(X, ones(len(X)))
     taken = np.arange(len(references.rows)) % 7 == 0
     log_D = references.log_distances
-    left = _without(references.log_r, taken, log_D[np.ix_(~taken, taken)])
-    assert np.array_equal(left, np.sort(log_D[np.ix_(~taken, ~taken)], axis=1))
+    struck, room = log_D[np.ix_(~taken, taken)], np.empty(log_D.size)
+    left = np.sort(log_D[np.ix_(~taken, ~taken)], axis=1)
+    assert np.array_equal(_without(references.log_r, taken, struck, room), left)
+    room[:] = references.log_r.ravel()  # in place, too
+    assert np.array_equal(_without(room.reshape(log_D.shape), taken, struck, room), left)
 
 
 def test_the_surprise_of_a_tight_ball_is_finite_and_grows_as_it_gets_tighter():
@@ -378,17 +381,17 @@ def test_log_distances_are_sorted_as_numbers_are(spread, middle):
     log_D = quanta * 2.0**-30
     np.fill_diagonal(log_D, -np.inf)
     expected = np.sort(log_D, axis=1)
-    _sort_logs(log_D)
+    _sort_logs(log_D, log_D)
     assert np.array_equal(log_D, expected)
 
 
 def test_log_distances_at_the_ends_of_their_span_are_sorted_too():
     for quanta in (2**32 - 3, 2**32 - 2, 2**32 - 1, 2**32):
         log_D = np.array([[quanta * 2.0**-30, 0.0, -np.inf, 1.0]])
-        _sort_logs(log_D)
+        _sort_logs(log_D, log_D)
         assert log_D.tolist() == [[-np.inf, 0.0, 1.0, quanta * 2.0**-30]]
     alone = np.array([[-np.inf]])
-    _sort_logs(alone)
+    _sort_logs(alone, alone)
     assert alone.tolist() == [[-np.inf]]
 
 

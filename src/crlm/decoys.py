@@ -19,8 +19,10 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
+from scipy.linalg import lapack
 
 from crlm.references import fingerprints, first_of_equals
+from crlm.search.parallel import one_blas_thread
 
 F64 = NDArray[np.float64]
 Draw = Callable[[int], F64]  # the decoy of a number
@@ -66,17 +68,20 @@ def column_decoys(points: F64, step: int = 1, *, is_flat: bool = False) -> Draw:
 def normal_decoys(points: F64, step: int = 1) -> Draw:
     """Decoys with the covariance of some points; as many, or a part of `step` of them.
 
-    A sum of all rows, each times a normal number, has it. They too are always the same ones.
+    A sum of rows that have it, each times a normal number, has it too: of all points, or where
+    there are fewer columns, of as many rows as these. They too are always the same ones.
     """
-    n = len(points)
-    points = _centred(points) / np.sqrt(n)
+    size, rows = -(-len(points) // step), _centred(points) / np.sqrt(len(points))
+    distinct, which = _distinct_columns(rows)
+    if distinct.shape[1] < len(points):
+        rows = _root(distinct)[:, which]
 
     def draw(seed: int) -> F64:
         rng = np.random.default_rng(seed)
-        decoy = np.empty((-(-n // step), points.shape[1]))
+        decoy = np.empty((size, rows.shape[1]))
         for at in range(0, len(decoy), _BLOCK):
             part = decoy[at : at + _BLOCK]
-            part[:] = rng.standard_normal((len(part), n)) @ points
+            part[:] = rng.standard_normal((len(part), len(rows))) @ rows
         return decoy
 
     return draw
@@ -107,6 +112,26 @@ def _centred(points: F64) -> F64:
     points = points[_order(points)]
     centred: F64 = points - points.mean(axis=0)
     return centred
+
+
+def _distinct_columns(points: F64) -> tuple[F64, NDArray[np.intp]]:
+    """The columns that are no copy of an earlier one, and which of them each is."""
+    marks = fingerprints(np.ascontiguousarray(points.T))
+    _, at, which = np.unique(marks, return_index=True, return_inverse=True)
+    order = np.argsort(at)
+    return points[:, at[order]], np.argsort(order)[which]
+
+
+def _root(points: F64) -> F64:
+    """As few rows as there are columns, or fewer, with the same sums of products.
+
+    The columns that vary most come first (a pivoted Cholesky factor), wherever they stand.
+    """
+    with one_blas_thread():  # more may add up in another order
+        factor, pivots, rank, _ = lapack.dpstrf(points.T @ points)
+    root = np.empty((rank, points.shape[1]))
+    root[:, pivots - 1] = np.triu(factor[:rank])
+    return root
 
 
 def _order(points: F64) -> NDArray[np.intp]:

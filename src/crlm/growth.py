@@ -293,7 +293,12 @@ def _trend(log_r: F64, x: F64) -> F64:
     third = log_r.shape[1] // 3
     if third < MIN_POINTS:
         return trend
-    order = np.lexsort((x, log_r), axis=1)  # the same for equal distances in whatever order
+    order = np.argsort(log_r, axis=1)
+    ordered = np.take_along_axis(log_r, order, axis=1)
+    ends = [third, log_r.shape[1] - third]
+    tied = np.flatnonzero((ordered[:, np.subtract(ends, 1)] == ordered[:, ends]).any(axis=1))
+    if len(tied):  # the same for equal distances in whatever order
+        order[tied] = np.lexsort((x[tied], log_r[tied]), axis=1)
     dense, sparse = order[:, :third], order[:, -third:]
 
     def middle(of: F64, where: Rows) -> F64:

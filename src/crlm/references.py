@@ -144,7 +144,7 @@ class References:
     def log_r_of(self, X: Floats, rows: NDArray[np.intp]) -> F64:
         """Sorted log distances of some rows to the references, the row itself first."""
         _, log_D = self._measured(X, rows)
-        self._sort(log_D)
+        self._sort(log_D, log_D)
         return log_D
 
     def in_blocks(self, X: Floats, rows: NDArray[np.intp]) -> Iterator[tuple[slice, F64]]:
@@ -175,9 +175,9 @@ class References:
 
     def _around(self, A: F64, log_D: F64) -> Around:
         """What lies around points at these distances."""
-        log_r = log_D.copy()
+        log_r = np.empty_like(log_D)
         if self._span is None:
-            self._sort(log_r)
+            self._sort(log_D, log_r)
             return Around(log_r)
         points, places = self.points @ self._span, A @ self._span
         tilt, directions = np.empty((2, *log_r.shape), dtype=np.float32)
@@ -191,8 +191,8 @@ class References:
         self._each_block(fill, len(log_r))
         return Around(log_r, Sides(tilt, directions, points.shape[1]))
 
-    def _sort(self, log_D: F64) -> None:
-        self._each_block(lambda part: _sort_logs(log_D[part]), len(log_D))
+    def _sort(self, log_D: F64, out: F64) -> None:
+        self._each_block(lambda part: _sort_logs(log_D[part], out[part]), len(log_D))
 
     def _each_block(self, work: Callable[[slice], None], n: int) -> None:
         """Do some work for each block of `n` rows."""
@@ -237,26 +237,25 @@ class References:
         return out
 
 
-def _sort_logs(log_D: F64) -> None:
-    """Sort each row of rounded log distances, in place.
+def _sort_logs(log_D: F64, out: F64) -> None:
+    """Sort each row of rounded log distances, in place if both are the same.
 
     They are whole numbers of quanta, and numbers of half the width are sorted in half the time.
-    The farthest has the largest, and 0 is for the point itself.
+    The farthest has the largest, and 0 is for the point itself: one in a row.
     """
-    top = log_D.max()
-    if top == -np.inf:
+    first = log_D.max() - _SPAN * _QUANTUM
+    whole = np.zeros(log_D.shape, dtype=np.uint32)
+    if first > -np.inf:
+        quanta = log_D - first
+        quanta *= 1.0 / _QUANTUM
+        whole[:] = np.maximum(quanta, 0.0, out=quanta)
+        whole.sort(axis=1)
+    if not whole[:, 1:2].all():  # rows that are all but equal to others
+        out[:] = np.sort(log_D, axis=1)
         return
-    first = top - _SPAN * _QUANTUM
-    quanta = log_D - first
-    quanta *= 1.0 / _QUANTUM
-    if (quanta < 1.0).sum() > (quanta == -np.inf).sum():  # rows that are all but equal to others
-        log_D.sort(axis=1)
-        return
-    whole = np.maximum(quanta, 0.0, out=quanta).astype(np.uint32)
-    whole.sort(axis=1)
-    np.multiply(whole, _QUANTUM, out=log_D)
-    log_D += first
-    log_D[whole == 0] = -np.inf
+    np.multiply(whole, _QUANTUM, out=out)
+    out += first
+    out[whole[:, 0] == 0, 0] = -np.inf
 
 
 @dataclass(frozen=True)
