@@ -78,7 +78,7 @@ def test_bandwidth_that_matters_is_said_to(run, monkeypatch, toy):
     weaker = estimate_sigma(toy)._replace(
         evidence="moderate", plateau=(5.0, 6.0), gap=1.01, alternatives=[], score=2.5
     )
-    monkeypatch.setattr("crlm.sigma.estimate_sigma", lambda X, alpha, metric: weaker)
+    monkeypatch.setattr("crlm.bandwidth.sigma.estimate_sigma", lambda X, alpha, metric: weaker)
     _, out, _ = run("sigma", "toy.npy")
     assert "the surest with p = 0.0032; spread" in out
     assert "\ngap           none: around the surest cluster the rows go on without a break\n" in out
@@ -105,7 +105,7 @@ def test_json_is_one_object_with_everything(run, toy):
     record = json.loads(out, parse_constant=pytest.fail)
     estimate = CRLM().fit(toy).sigma_estimate_
     assert (code, err) == (0, "")
-    assert (record["schema"], record["data"]) == ("crlm.sigma/1", "toy.npy")
+    assert (record["schema"], record["data"]) == ("crlm.bandwidth.sigma/1", "toy.npy")
     assert (record["n"], record["d"], record["dropped"]) == (800, 30, 0)
     assert (record["metric"], record["alpha"]) == ("euclidean", 0.01)
     for name in ("suggested", "evidence", "peaks", "gap", "score", "alternatives"):

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from crlm import CRLM, GMMUB
+from crlm.background.significance import Background, Judge
 from crlm.greedy import accepted_balls
 from crlm.search import neighbourhood
-from crlm.significance import Background, Judge
 
 ALPHA = 0.01
 

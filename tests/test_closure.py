@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crlm.closure import Closure, strengths
-from crlm.references import References
+from crlm.background.closure import Closure, strengths
+from crlm.background.references import References
 
 
 def closure_of(X):

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crlm import CRLM, GMMUB
-from crlm.decoys import column_decoys, normal_decoys, stretched_decoys
-from crlm.inflation import _Shown, inflation
-from crlm.significance import Background
+from crlm.background.decoys import column_decoys, normal_decoys, stretched_decoys
+from crlm.background.inflation import _Shown, inflation
+from crlm.background.significance import Background
 
 pytestmark = pytest.mark.filterwarnings("ignore::crlm.errors.WeakEvidenceWarning")
 
@@ -89,7 +89,7 @@ def test_inflation_of_many_rows_is_read_at_a_glance(monkeypatch):
 
         return one
 
-    monkeypatch.setattr("crlm.inflation.column_decoys", counted)
+    monkeypatch.setattr("crlm.background.inflation.column_decoys", counted)
     model = GMMUB.draw(k=3, d=10, sigmas=1, weights=0.03, D=30, sigma_max=2.1, rng=0)
     assert not learn(model.sample(2000, rng=0)[0]).alone
     assert asked == [500, 500, 500]
@@ -268,7 +268,7 @@ def test_three_decoys_may_be_high_by_chance(monkeypatch, more, severe):
     def show(points, margin):
         return _Shown(300, next(shown), 5.0, 5.0, 0.0)
 
-    monkeypatch.setattr("crlm.inflation._shown", show)
+    monkeypatch.setattr("crlm.background.inflation._shown", show)
     flat = learn(np.random.default_rng(0).random((300, 2)))
     assert inflation(flat.references, 99.0, flat.needed).severe == pytest.approx(severe)
     assert next(shown, None) is None

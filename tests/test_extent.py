@@ -7,16 +7,17 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from crlm import CRLM, GMMUB, extent, scores
+from crlm import CRLM, GMMUB, scores
 from crlm.assign import assign
-from crlm.closure import Closure
+from crlm.background.closure import Closure
+from crlm.background.inflation import Inflation
+from crlm.background.references import Around, References
+from crlm.background.significance import Background
+from crlm.bandwidth import extent
+from crlm.bandwidth.extent import own_balls
+from crlm.bandwidth.own import _mean_closure, keep_more
 from crlm.errors import TooSmallWarning
-from crlm.extent import own_balls
-from crlm.inflation import Inflation
 from crlm.loss import fixed_point, robust_loss, sq_cutoff
-from crlm.own import _mean_closure, keep_more
-from crlm.references import Around, References
-from crlm.significance import Background
 
 pytestmark = pytest.mark.filterwarnings("ignore::crlm.errors.WeakEvidenceWarning")
 

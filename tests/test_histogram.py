@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from crlm import CRLM, GMMUB
+from crlm.bandwidth.histogram import read_histogram
 from crlm.errors import WeakEvidenceWarning
-from crlm.histogram import read_histogram
 
 
 def read(X):

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from crlm import CRLM, kinship
-from crlm.references import References
-from crlm.significance import Background
+from crlm import CRLM
+from crlm.background import kinship
+from crlm.background.references import References
+from crlm.background.significance import Background
 
 pytestmark = pytest.mark.filterwarnings("ignore::crlm.errors.WeakEvidenceWarning")
 

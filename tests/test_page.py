@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crlm import CRLM, GMMUB
+from crlm.bandwidth.sigma import suggest_sigma_max
 from crlm.loss import sq_cutoff
 from crlm.page import bundle, encode
 from crlm.path import clusters_at
 from crlm.preview import by_row, preview, step_record, stops, stored_pairs
 from crlm.search import RankedPairs, pairs_within
-from crlm.sigma import suggest_sigma_max
 from strategies import data_sets, small_lattices
 
 HERE = Path(__file__).parent / "page"

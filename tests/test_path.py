@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crlm import CRLM, GMMUB, sigma_path
+from crlm.background.significance import Judge
 from crlm.errors import MemoryLimitError
 from crlm.loss import sq_cutoff
 from crlm.search import RankedPairs, StoredGraph, pairs_within
-from crlm.significance import Judge
 from strategies import data_sets
 
 

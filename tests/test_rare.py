@@ -6,10 +6,10 @@ from scipy import stats
 from scipy.spatial.distance import cdist
 
 from crlm import CRLM, estimate_sigma
+from crlm.background.references import References
+from crlm.background.significance import Background
+from crlm.bandwidth.rare import rare_path
 from crlm.errors import MemoryLimitError, WeakEvidenceWarning
-from crlm.rare import rare_path
-from crlm.references import References
-from crlm.significance import Background
 
 
 def in_a_ball(rng, n, d, radius):
@@ -174,7 +174,7 @@ def test_without_memory_for_the_pairs_the_sample_has_the_word(monkeypatch):
     def refuse(*args, **kwargs):
         raise MemoryLimitError("too many pairs")
 
-    monkeypatch.setattr("crlm.rare.pairs_within", refuse)
+    monkeypatch.setattr("crlm.bandwidth.rare.pairs_within", refuse)
     X, _ = rare(1)
     with pytest.warns(WeakEvidenceWarning):
         assert CRLM().fit(X).n_clusters_ == 0

@@ -16,6 +16,7 @@ from PIL import Image
 from sklearn.datasets import load_digits
 
 from crlm import CRLM, GMMUB, record, scores, theory
+from crlm.bandwidth.sigma import estimate_sigma
 from crlm.cli import main
 from crlm.errors import InputError, OutputError
 from crlm.report import read_meta, render
@@ -24,7 +25,6 @@ from crlm.report.inputs import read_inputs, words_of
 from crlm.report.limits import LEVELS
 from crlm.report.live import find_stops, live_record, shown_points
 from crlm.report.reproduce import PLACE, command, python
-from crlm.sigma import estimate_sigma
 
 CSP = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; "

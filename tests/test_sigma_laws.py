@@ -5,8 +5,8 @@ import pytest
 from sklearn.datasets import load_digits
 
 from crlm import CRLM, estimate_sigma
-from crlm.references import References
-from crlm.significance import Background
+from crlm.background.references import References
+from crlm.background.significance import Background
 
 pytestmark = pytest.mark.filterwarnings("ignore:evidence for sigma_max is weak")
 
@@ -160,16 +160,16 @@ def test_alternatives_have_clusters():
 
 
 def test_a_path_does_not_ask_decoys_again(monkeypatch):
-    import crlm.inflation
+    import crlm.background.inflation
 
     asked = []
-    ask = crlm.inflation.inflation
+    ask = crlm.background.inflation.inflation
 
     def counting(*args):
         asked.append(args)
         return ask(*args)
 
-    monkeypatch.setattr(crlm.inflation, "inflation", counting)
+    monkeypatch.setattr(crlm.background.inflation, "inflation", counting)
     X = uniform_and_cluster(np.random.default_rng(0), 5, 0.01)
     assert CRLM(n_jobs=1).path(X).n_clusters.max() == 1
     assert len(asked) == 1

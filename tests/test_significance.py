@@ -6,12 +6,18 @@ import numpy as np
 import pytest
 
 from crlm import CRLM, GMMUB, estimate_sigma, scores
+from crlm.background.growth import Growth, levels, tail
+from crlm.background.references import (
+    MAX_REFERENCES,
+    Around,
+    References,
+    _sort_logs,
+    first_of_equals,
+)
+from crlm.background.rest import _without
+from crlm.background.sides import span
+from crlm.background.significance import Background
 from crlm.errors import WeakEvidenceWarning
-from crlm.growth import Growth, levels, tail
-from crlm.references import MAX_REFERENCES, Around, References, _sort_logs, first_of_equals
-from crlm.rest import _without
-from crlm.sides import span
-from crlm.significance import Background
 
 pytestmark = pytest.mark.filterwarnings("ignore::crlm.errors.WeakEvidenceWarning")
 
@@ -231,7 +237,9 @@ def test_evidence_is_not_weak_where_all_rows_show_what_a_sample_does_not(monkeyp
     X = np.vstack([rng.uniform(0.0, 100.0, (4000, 3)), 50.0 + rng.normal(size=(10, 3))])
     near = CRLM().fit(X)
     assert near.sigma_estimate_.rare
-    monkeypatch.setattr("crlm.rare.rare_path", lambda *_: None)  # as if there were no memory
+    monkeypatch.setattr(
+        "crlm.bandwidth.rare.rare_path", lambda *_: None
+    )  # as if there were no memory
     assert estimate_sigma(X).evidence == "weak"
     model = CRLM().fit(X)  # without a warning
     assert model.n_clusters_ == near.n_clusters_ == 1
@@ -419,8 +427,8 @@ def test_distances_of_a_tight_group_far_out_keep_their_digits():
 def test_threads_and_blocks_do_not_tell_in_what_lies_around_the_references(d, monkeypatch):
     X = background("gaussian", 700, d, 1)
     one = References.choose(X, ones(len(X)))
-    monkeypatch.setattr("crlm.references._BLOCK", 90)
-    monkeypatch.setattr("crlm.references._CELLS", 1000)
+    monkeypatch.setattr("crlm.background.references._BLOCK", 90)
+    monkeypatch.setattr("crlm.background.references._CELLS", 1000)
     other = References.choose(X, ones(len(X)), n_jobs=3)
     assert other.center.tolist() == one.center.tolist()
     assert np.array_equal(other.log_distances, one.log_distances)

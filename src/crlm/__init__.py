@@ -17,6 +17,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from crlm import scores as scores
     from crlm import theory as theory
+    from crlm.bandwidth.sigma import estimate_sigma as estimate_sigma
     from crlm.display import AdmissibleRegionDisplay as AdmissibleRegionDisplay
     from crlm.display import CertificateDisplay as CertificateDisplay
     from crlm.display import ClusterMapDisplay as ClusterMapDisplay
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from crlm.estimator import CRLM as CRLM
     from crlm.estimator import sigma_path as sigma_path
     from crlm.model import GMMUB as GMMUB
-    from crlm.sigma import estimate_sigma as estimate_sigma
     from crlm.streams import stream as stream
 
 __all__ = [
@@ -57,7 +57,7 @@ _HOME = {
     "GalleryDisplay": "crlm.display",
     "SigmaHistogramDisplay": "crlm.display",
     "SweepDisplay": "crlm.display",
-    "estimate_sigma": "crlm.sigma",
+    "estimate_sigma": "crlm.bandwidth.sigma",
     "scores": "crlm.scores",
     "sigma_path": "crlm.estimator",
     "stream": "crlm.streams",

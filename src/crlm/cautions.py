@@ -5,12 +5,12 @@ from __future__ import annotations
 import inspect
 import warnings
 
+from crlm.background.growth import MIN_POINTS
+from crlm.background.significance import MIN_SIZE
+from crlm.bandwidth.sigma import SigmaEstimate
 from crlm.errors import CRLMWarning, TooSmallWarning, WeakEvidenceWarning
-from crlm.growth import MIN_POINTS
 from crlm.scaling import dominating_column
 from crlm.search import Floats
-from crlm.sigma import SigmaEstimate
-from crlm.significance import MIN_SIZE
 
 _LEAST = 2  # rows of a cluster, unless the caller asks for more
 

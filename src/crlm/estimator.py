@@ -20,6 +20,8 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from crlm import checks, summary
+from crlm.background.references import first_of_equals
+from crlm.bandwidth.sigma import SigmaEstimate
 from crlm.certificate import Certificate, certify
 from crlm.data_checks import check_has_rows, check_points, check_table, check_weights
 from crlm.errors import ParameterError
@@ -29,12 +31,10 @@ from crlm.landmarks.model import LandmarkFits
 from crlm.landmarks.source import Source
 from crlm.loss import G_PAPER, sq_cutoff
 from crlm.model import GMMUB
-from crlm.references import first_of_equals
 from crlm.search import Floats, Neighbourhood, Pairs, StoredGraph, Weights, neighbourhood
 from crlm.search.balls import farthest
 from crlm.search.distance import chunks
 from crlm.search.filter import column_range
-from crlm.sigma import SigmaEstimate
 from crlm.task import Task
 from crlm.theory.plan import adaptive_G
 

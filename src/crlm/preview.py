@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crlm.bandwidth.sigma import SigmaEstimate
 from crlm.errors import MemoryLimitError
 from crlm.loss import sq_cutoff
 from crlm.page import encode
 from crlm.path import clusters_at
 from crlm.search import Pairs, RankedPairs, pairs_within
-from crlm.sigma import SigmaEstimate
 from crlm.task import Judged, Task
 
 F64 = NDArray[np.float64]

@@ -11,11 +11,11 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from crlm.background.significance import Background, Judge, least_weight
+from crlm.bandwidth.sigma import ALPHA, SigmaEstimate, suggest_sigma_max
 from crlm.greedy import Ball, Cluster, accepted_balls, mean_shift_step
 from crlm.loss import G_PAPER, sq_cutoff
 from crlm.search import Floats, Neighbourhood, Weights
-from crlm.sigma import ALPHA, SigmaEstimate, suggest_sigma_max
-from crlm.significance import Background, Judge, least_weight
 
 
 class Judged(NamedTuple):
@@ -63,7 +63,7 @@ class Task:
         if given == "auto":
             estimate = suggest_sigma_max(self.X, self.background, self._level)
         elif given == "histogram":
-            from crlm.histogram import read_histogram  # few need it
+            from crlm.bandwidth.histogram import read_histogram  # few need it
 
             estimate = read_histogram(self.X, self.weights)
         else:
@@ -128,7 +128,7 @@ class Task:
 
     def _with_own_balls(self, found: list[Judged], sigma_max: float) -> list[Judged]:
         """Clusters with a ball of their own, or those found with one bandwidth if better."""
-        from crlm.own import keep_more, own_clusters  # not for a given bandwidth
+        from crlm.bandwidth.own import keep_more, own_clusters  # not for a given bandwidth
 
         data = self.X, self.weights, self.background
         own = own_clusters(*data, sigma_max, self.G, self._level, self.min_size)
@@ -146,7 +146,7 @@ class Task:
         growth = self.background.growth
         if not found or growth is None:
             return found
-        from crlm.closer import Closer  # not for a given bandwidth
+        from crlm.bandwidth.closer import Closer  # not for a given bandwidth
 
         data = self.X, self.weights, self.background, growth
         closer = Closer(*data, self.G, self._level, self._accepts)

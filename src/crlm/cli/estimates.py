@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from crlm.cli.common import number
 
 if TYPE_CHECKING:
-    from crlm.sigma import SigmaEstimate
+    from crlm.bandwidth.sigma import SigmaEstimate
 
 MAX_NAMED = 8
 

@@ -27,7 +27,7 @@ from crlm.cli.reading import Rows, read_rows, rows_options
 from crlm.summary import p_value
 
 if TYPE_CHECKING:
-    from crlm.sigma import SigmaEstimate
+    from crlm.bandwidth.sigma import SigmaEstimate
 
 EPILOG = """\b
 Examples:
@@ -78,8 +78,8 @@ def sigma(
 
 def suggest(rows: Rows, alpha: float | None, metric: str) -> SigmaEstimate:
     """Suggest what a fit of the same rows takes."""
+    from crlm.bandwidth.sigma import ALPHA, estimate_sigma
     from crlm.checks import check_alpha
-    from crlm.sigma import ALPHA, estimate_sigma
 
     level = check_alpha(alpha)
     with rows.named_in_errors():
@@ -89,7 +89,7 @@ def suggest(rows: Rows, alpha: float | None, metric: str) -> SigmaEstimate:
 def record(estimate: SigmaEstimate, rows: Rows, alpha: float | None, metric: str) -> dict[str, Any]:
     """Say it to programs: the numbers, the histogram, and the curve behind the choice."""
     return {
-        "schema": "crlm.sigma/1",
+        "schema": "crlm.bandwidth.sigma/1",
         **rows.facts,
         "metric": metric,
         "alpha": alpha,
@@ -164,7 +164,7 @@ def mark(estimate: SigmaEstimate, at: int, width: int) -> str:
 
 def verdict(estimate: SigmaEstimate, alpha: float | None) -> list[str]:
     """What the distances say, in words."""
-    from crlm.sigma import ALPHA
+    from crlm.bandwidth.sigma import ALPHA
 
     chance = p_value(10.0**-estimate.score)
     surest = f"p {chance}" if chance.startswith("<") else f"p = {chance}"

@@ -15,8 +15,8 @@ from crlm.look.colors import GREY, PALETTE
 from crlm.look.gap import empty_gap
 
 if TYPE_CHECKING:
+    from crlm.bandwidth.sigma import SigmaEstimate
     from crlm.estimator import CRLM
-    from crlm.sigma import SigmaEstimate
 
 Interval = tuple[float, float]
 

@@ -22,13 +22,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from crlm.bandwidth.sigma import ALPHA, SigmaEstimate, suggest_sigma_max
 from crlm.certificate import Certificate, certify
 from crlm.labels import BACKGROUND
 from crlm.loss import G_PAPER, sq_cutoff
 from crlm.path import clusters_at
 from crlm.preview import graph_limit, step_record, stops, stored_pairs
 from crlm.search import Pairs, RankedPairs, StoredGraph, neighbourhood
-from crlm.sigma import ALPHA, SigmaEstimate, suggest_sigma_max
 from crlm.task import Judged, Task
 
 Rows = NDArray[np.int32]

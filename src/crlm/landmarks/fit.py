@@ -11,6 +11,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from crlm.background.references import MAX_REFERENCES
+from crlm.background.significance import Background, Judge
+from crlm.bandwidth.sigma import SigmaEstimate
 from crlm.errors import MemoryLimitError
 from crlm.greedy import Ball
 from crlm.landmarks.groups import Groups, LandmarkGraph
@@ -20,11 +23,8 @@ from crlm.landmarks.sieve import Sieve, make_sieve
 from crlm.landmarks.survey import Pool, make_pool
 from crlm.landmarks.tally import Moments, Tally, moments, unit_of
 from crlm.loss import fixed_point
-from crlm.references import MAX_REFERENCES
 from crlm.search import Floats, Progress, Weights
 from crlm.search.pairs import weigh
-from crlm.sigma import SigmaEstimate
-from crlm.significance import Background, Judge
 from crlm.task import Task
 from crlm.theory.plan import adaptive_G
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from crlm import checks
+from crlm.bandwidth.sigma import SigmaEstimate
 from crlm.certificate import Certificate
 from crlm.errors import ParameterError
 from crlm.labels import BACKGROUND
@@ -17,7 +18,6 @@ from crlm.landmarks.tally import Tally
 from crlm.loss import QUANTUM, sq_cutoff
 from crlm.record.archive import Arrays, DamagedError
 from crlm.record.shapes import check_arrays, has_tally
-from crlm.sigma import SigmaEstimate
 from crlm.theory.conditions import Conditions
 from crlm.theory.margins import Margin
 

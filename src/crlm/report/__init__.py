@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from crlm import __version__, record
+from crlm.bandwidth.sigma import ALPHA, SigmaEstimate, estimate_sigma
 from crlm.look.admissible import admissible_interval
 from crlm.look.projection import project
 from crlm.page import bundle, style
@@ -31,7 +32,6 @@ from crlm.report.sections import (
     verdict_words,
 )
 from crlm.report.tiles import Tiles
-from crlm.sigma import ALPHA, SigmaEstimate, estimate_sigma
 from crlm.svg.curve import draw_curve
 from crlm.svg.histogram import distances_of, draw_histogram, plateau
 from crlm.svg.points import draw_map

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 from scipy.spatial import distance
 
+from crlm.bandwidth.sigma import SigmaEstimate
 from crlm.labels import BACKGROUND
 from crlm.look.shape import round_limit, top_direction
 from crlm.search import Floats
-from crlm.sigma import SigmaEstimate
 from crlm.svg.histogram import plateau
 from crlm.words import count, number
 

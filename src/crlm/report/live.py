@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from crlm.bandwidth.sigma import SigmaEstimate
 from crlm.errors import MemoryLimitError
 from crlm.labels import BACKGROUND
 from crlm.loss import sq_cutoff
@@ -21,7 +22,6 @@ from crlm.report.inputs import Inputs
 from crlm.report.limits import Limits
 from crlm.report.tiles import cut
 from crlm.search.ranked import RankedPairs
-from crlm.sigma import SigmaEstimate
 from crlm.svg.curve import Sweep
 from crlm.svg.histogram import plateau
 from crlm.task import Judged, Task

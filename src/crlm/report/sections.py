@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.spatial import distance
 
 from crlm import scores
+from crlm.bandwidth.sigma import SigmaEstimate
 from crlm.findings import MEANINGS, findings, trust
 from crlm.gallery import Picks, pick_rows
 from crlm.labels import BACKGROUND
@@ -19,7 +20,6 @@ from crlm.report.alerts import member_counts
 from crlm.report.inputs import Inputs
 from crlm.report.limits import Limits
 from crlm.report.tiles import Tile, Tiles, cut
-from crlm.sigma import SigmaEstimate
 from crlm.summary import p_value
 from crlm.words import count, number
 

@@ -7,8 +7,8 @@ import math
 import numpy as np
 from scipy.spatial import distance
 
+from crlm.bandwidth.histogram import SHORTEST, read_histogram
 from crlm.estimator import CRLM
-from crlm.histogram import SHORTEST, read_histogram
 from crlm.model import GMMUB
 from crlm.reproduce.drawing import new_figure
 from crlm.reproduce.study import Cell, Check, Claim, Page, Plan, Row, Study, select

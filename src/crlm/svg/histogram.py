@@ -13,8 +13,8 @@ from crlm.svg.base import BAR, INK, MUTED, NEAR, SKY, LogScale, band, drawing, m
 from crlm.words import number
 
 if TYPE_CHECKING:
+    from crlm.bandwidth.sigma import SigmaEstimate
     from crlm.estimator import CRLM
-    from crlm.sigma import SigmaEstimate
 
 F64 = NDArray[np.float64]
 Interval = tuple[float, float]

@@ -2,7 +2,7 @@
 
 * *Tilt.* Where an edge of the data cuts off part of a shell, or the density falls to one side, more
   points lie on the other: their mean is off the centre. So what a shell lacks can be told from
-  where its points are, and need not be feared everywhere (:mod:`crlm.growth`).
+  where its points are, and need not be feared everywhere (:mod:`crlm.background.growth`).
 * *Directions.* Along a ridge (skewed columns have them, and correlated ones) points lie along a
   line, and farther out their number grows as along a line, not as in all directions there are.
 

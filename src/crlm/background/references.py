@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from crlm.background.sides import Sides, span
 from crlm.search import Floats, Weights
 from crlm.search.distance import chunks, sq_distances_of_pairs
 from crlm.search.parallel import in_parallel, one_blas_thread
-from crlm.sides import Sides, span
 
 F64 = NDArray[np.float64]
 

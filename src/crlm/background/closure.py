@@ -19,7 +19,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from crlm.references import References
+from crlm.background.references import References
 
 F64 = NDArray[np.float64]
 Mask = NDArray[np.bool_]

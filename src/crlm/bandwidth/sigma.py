@@ -1,7 +1,8 @@
 """The bandwidth from the data: the radius at which significant clusters hold most points.
 
 For each radius of a fine grid, take the clusters of Algorithm 2 that are more than chance
-(:mod:`crlm.significance`) and count their points less twice the background expected among them:
+(:mod:`crlm.background.significance`) and count their points less twice the background expected
+among them:
 
     net(R) = sum over clusters of (points - 2 * background expected).
 
@@ -19,14 +20,14 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from crlm.background.growth import few_points
+from crlm.background.significance import Background
 from crlm.checks import check_alpha, check_metric, check_n_jobs
 from crlm.data_checks import check_has_rows, check_points, check_table
-from crlm.growth import few_points
 from crlm.search import Floats
-from crlm.significance import Background
 
 if TYPE_CHECKING:
-    from crlm.radii import Found
+    from crlm.bandwidth.radii import Found
 
 Evidence = Literal["clear", "moderate", "weak"]
 F64 = NDArray[np.float64]
@@ -194,7 +195,7 @@ def _from_references(X: Floats, background: Background, alpha: float) -> tuple[S
     )
     if background.growth is None or background.alone:
         return guess, 0
-    from crlm.radii import ReferencePath  # not for a given bandwidth
+    from crlm.bandwidth.radii import ReferencePath  # not for a given bandwidth
 
     path = ReferencePath(X, background, background.growth, alpha)
     estimate, balls = _read(path, guess, d)
@@ -205,7 +206,7 @@ def _from_all_rows(
     X: Floats, background: Background, alpha: float, estimate: SigmaEstimate
 ) -> SigmaEstimate | None:
     """What all rows say, from near; None if nothing."""
-    from crlm.rare import rare_path  # few need it
+    from crlm.bandwidth.rare import rare_path  # few need it
 
     path = rare_path(X, background.references, alpha)
     if path is None:
@@ -247,7 +248,7 @@ def _guess(background: Background) -> float:
     log_R, log_r = background.log_radius, background.references.log_r
     if not math.isfinite(log_R):
         return 1.0
-    from crlm.radii import grid  # not for a given bandwidth
+    from crlm.bandwidth.radii import grid  # not for a given bandwidth
 
     radii = grid(background.references, log_R, float(log_r.max())).radii  # in whatever units
     return float(radii[min(1, len(radii) - 1)])

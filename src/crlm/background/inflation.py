@@ -1,9 +1,9 @@
 """How much too surprising balls are that are no clusters, as decoys show it.
 
-The test of :mod:`crlm.significance` is right for a background that grows alike everywhere. Others
-are not like that, and nothing near a ball says so. So the same is asked of decoys, data that are
-like the given ones and have no clusters (:mod:`crlm.decoys`); what they show too much is no
-evidence.
+The test of :mod:`crlm.background.significance` is right for a background that grows alike
+everywhere. Others are not like that, and nothing near a ball says so. So the same is asked of
+decoys, data that are like the given ones and have no clusters (:mod:`crlm.background.decoys`); what
+they show too much is no evidence.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from crlm.decoys import Draw, column_decoys, normal_decoys, stretched_decoys
-from crlm.growth import MIN_POINTS, Growth, ball_sizes, few_points
-from crlm.references import References
-from crlm.rest import asked_severely, learn_growth
+from crlm.background.decoys import Draw, column_decoys, normal_decoys, stretched_decoys
+from crlm.background.growth import MIN_POINTS, Growth, ball_sizes, few_points
+from crlm.background.references import References
+from crlm.background.rest import asked_severely, learn_growth
 from crlm.search.parallel import in_parallel, one_blas_thread
 
 F64 = NDArray[np.float64]

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from crlm.bandwidth.sigma import SigmaEstimate
 from crlm.search import Floats, Weights
 from crlm.search.distance import sq_distances_of_pairs
-from crlm.sigma import SigmaEstimate
 
 SHORTEST = 0.05  # "the histogram of the 5 % shortest distances"
 FACTOR = 2.1  # "just slightly larger than twice the largest estimated sigma" (A3)

@@ -12,9 +12,9 @@ belong to no cluster, at the same counts, so that whatever bends the growth bend
 alike. Three cautions make it a test:
 
 * *Contrast.* The background within a ball may be up to twice as dense as the shell around it
-  foretells (an edge or the slope of a density can do that), so a ball must be surprising at 2 q.
-  In other words: more than half of its points must be its own. In up to three dimensions an edge
-  or a slope is seen where there is one (:mod:`crlm.sides`): as much as it explains is allowed
+  foretells (an edge or the slope of a density can do that), so a ball must be surprising at 2 q. In
+  other words: more than half of its points must be its own. In up to three dimensions an edge or a
+  slope is seen where there is one (:mod:`crlm.background.sides`): as much as it explains is allowed
   there, and elsewhere less than twice (:func:`_contrast`).
 * *Directions.* There it is also seen in how many directions the points around a place extend. The
   growth is at most that: along a ridge it is that of a line.
@@ -41,8 +41,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from crlm.references import Around
-from crlm.shells import OUTER, USED, Shells, beyond_shells, log_share, own_slope, shrunk
+from crlm.background.references import Around
+from crlm.background.shells import OUTER, USED, Shells, beyond_shells, log_share, own_slope, shrunk
 
 F64 = NDArray[np.float64]
 Rows = NDArray[np.intp]

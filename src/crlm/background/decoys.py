@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy import special
 from scipy.linalg import lapack
 
-from crlm.references import fingerprints, first_of_equals
+from crlm.background.references import fingerprints, first_of_equals
 from crlm.search.parallel import one_blas_thread
 
 F64 = NDArray[np.float64]

@@ -4,12 +4,12 @@ Real clusters differ in width, lie close together, and their background is crowd
 evidence for one radius is not clear, every reference is asked how far a cluster around it would
 reach, and of these balls those are taken that *keep to themselves* most.
 
-* *Strength.* The closure of a ball (:mod:`crlm.closure`) over what is usual for balls of the
-  background with as many rows, in standard errors.
+* *Strength.* The closure of a ball (:mod:`crlm.background.closure`) over what is usual for balls of
+  the background with as many rows, in standard errors.
 * *Extent.* The narrowest ball around a row that is about as strong as any. Where the row's balls
-  are significant (:mod:`crlm.significance`) also as far as they keep half of the largest surprise:
-  beyond the edge of a cluster a ball gains nothing but background, and its surprise falls. Once it
-  has fallen below a quarter, a later rise is another cluster.
+  are significant (:mod:`crlm.background.significance`) also as far as they keep half of the largest
+  surprise: beyond the edge of a cluster a ball gains nothing but background, and its surprise
+  falls. Once it has fallen below a quarter, a later rise is another cluster.
 * *Choice.* Strongest first. A ball is one of the clusters if it is not much weaker than the
   strongest; if it holds the centre of a significant ball, and such balls hold enough of its rows;
   and if most of its rows, and of their neighbours, are still its own. A ball gives way to smaller
@@ -25,10 +25,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from crlm.closure import Closure, strengths
-from crlm.growth import LARGEST, Growth
-from crlm.references import References, fingerprints
-from crlm.significance import MIN_SIZE, Background
+from crlm.background.closure import Closure, strengths
+from crlm.background.growth import LARGEST, Growth
+from crlm.background.references import References, fingerprints
+from crlm.background.significance import MIN_SIZE, Background
 
 F64 = NDArray[np.float64]
 Mask = NDArray[np.bool_]

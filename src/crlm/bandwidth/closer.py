@@ -18,12 +18,12 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from crlm.background.growth import Growth
+from crlm.background.significance import Background, Judge
+from crlm.bandwidth.own import Own
 from crlm.greedy import Ball, accepted_balls
-from crlm.growth import Growth
 from crlm.loss import sq_cutoff
-from crlm.own import Own
 from crlm.search import Floats, Neighbourhood, Weights
-from crlm.significance import Background, Judge
 
 F64 = NDArray[np.float64]
 Rows = NDArray[np.intp]

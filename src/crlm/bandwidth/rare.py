@@ -9,7 +9,7 @@ a radius R0 are found, and a ball is set against the points around its centre up
 m of N points being within R; c is 2, or 1 in up to three dimensions. The growth `delta` is that of
 all pairs, from a quarter of them to all up to R0, which are background nearly all. This quick look
 says which radius to try, and no more: whether there is anything is for
-:class:`crlm.significance.Judge` to say, as everywhere.
+:class:`crlm.background.significance.Judge` to say, as everywhere.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from crlm.background.growth import CONTRAST, tail
+from crlm.background.references import References
+from crlm.background.significance import MIN_SIZE, Background, Judge
+from crlm.bandwidth.radii import Found, grid, spread
 from crlm.errors import InputError, MemoryLimitError
 from crlm.greedy import Ball
-from crlm.growth import CONTRAST, tail
-from crlm.radii import Found, grid, spread
-from crlm.references import References
 from crlm.search import Floats, Pairs, RankedPairs, pairs_within
-from crlm.significance import MIN_SIZE, Background, Judge
 
 F64 = NDArray[np.float64]
 Rows = NDArray[np.intp]

@@ -1,11 +1,12 @@
 """Whether rows keep to themselves more than those of data without clusters.
 
 A single ball is a small thing. Of a hundred rows, of which clusters hold half, there is hardly a
-shell to compare it with, and none is beyond doubt (:mod:`crlm.significance`). But all rows together
-say more: how strong the strongest ball around each of them is (:mod:`crlm.closure`), on average.
-Rows of a background have such a mean too, which depends on its shape. So it is compared with that
-of decoys of every kind (:mod:`crlm.decoys`): if another decoy would hardly have as much, whatever
-its kind, there is more than background.
+shell to compare it with, and none is beyond doubt (:mod:`crlm.background.significance`). But all
+rows together say more: how strong the strongest ball around each of them is
+(:mod:`crlm.background.closure`), on average. Rows of a background have such a mean too, which
+depends on its shape. So it is compared with that of decoys of every kind
+(:mod:`crlm.background.decoys`): if another decoy would hardly have as much, whatever its kind,
+there is more than background.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from crlm.closure import Closure, strengths
-from crlm.decoys import Draw, column_decoys, normal_decoys, stretched_decoys
-from crlm.growth import LARGEST, MIN_POINTS
-from crlm.references import References
+from crlm.background.closure import Closure, strengths
+from crlm.background.decoys import Draw, column_decoys, normal_decoys, stretched_decoys
+from crlm.background.growth import LARGEST, MIN_POINTS
+from crlm.background.references import References
 from crlm.search.parallel import in_parallel, one_blas_thread
 
 F64 = NDArray[np.float64]

@@ -3,8 +3,9 @@
 Around a background point a cluster comes all at once, which is no growth. So what looks like
 clusters is left out, the most surprising balls first, until nothing does any more. Whether there is
 anything at all is asked of both: with the growth of all points, among which clusters may hide, and
-with that of the rest. Decoys are asked that question alike (:mod:`crlm.inflation`), so that what is
-left out by chance is no evidence; and where some would have much left out, the rest is not asked.
+with that of the rest. Decoys are asked that question alike (:mod:`crlm.background.inflation`), so
+that what is left out by chance is no evidence; and where some would have much left out, the rest is
+not asked.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from crlm.growth import Growth, ball_sizes
-from crlm.references import Around, References
+from crlm.background.growth import Growth, ball_sizes
+from crlm.background.references import Around, References
 
 F64 = NDArray[np.float64]
 Rows = NDArray[np.intp]

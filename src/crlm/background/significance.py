@@ -1,20 +1,20 @@
 """Significance: is a ball a cluster, or what the background does now and then.
 
 The null hypothesis: the points are a background alone, whose count around each point grows as a
-power of the radius (:mod:`crlm.growth`). Every point is a possible centre, so the chance of one
-ball is multiplied by the number of points (Bonferroni):
+power of the radius (:mod:`crlm.background.growth`). Every point is a possible centre, so the chance
+of one ball is multiplied by the number of points (Bonferroni):
 
     p = min(1, n * P(as many points in a ball of the background)).
 
-Real backgrounds are not that simple, so that one more thing is asked: some ball must pass the
-same test against a background of which each place may be as odd as the data allow (``severe=True``
-in :meth:`crlm.growth.Growth.surprise`), with the growth of all rows or with that of the rest
-(:mod:`crlm.rest`). If none does, nothing is reported. Skewed, heavy-tailed or discrete columns
-break even that, and so do columns that hang together. So the same is asked of decoys, data with
-such columns and no clusters (:mod:`crlm.decoys`); what they show too much is taken off
-(:attr:`Background.inflation`). Of few rows no ball may be that certain where clusters hold many of
-them; then all rows are asked together whether they keep to themselves more than those of decoys
-(:mod:`crlm.kinship`).
+Real backgrounds are not that simple, so that one more thing is asked: some ball must pass the same
+test against a background of which each place may be as odd as the data allow (``severe=True`` in
+:meth:`crlm.background.growth.Growth.surprise`), with the growth of all rows or with that of the
+rest (:mod:`crlm.background.rest`). If none does, nothing is reported. Skewed, heavy-tailed or
+discrete columns break even that, and so do columns that hang together. So the same is asked of
+decoys, data with such columns and no clusters (:mod:`crlm.background.decoys`); what they show too
+much is taken off (:attr:`Background.inflation`). Of few rows no ball may be that certain where
+clusters hold many of them; then all rows are asked together whether they keep to themselves more
+than those of decoys (:mod:`crlm.background.kinship`).
 
 At ``alpha`` the chance of reporting *any* cluster on such a background is then at most about
 ``alpha``. "About", because the growth is estimated and the scan over radii is paid for by the
@@ -35,14 +35,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from crlm.background.growth import LARGEST, MIN_POINTS, Growth
+from crlm.background.references import MEASURED, Around, References, Remembered
+from crlm.background.rest import asked_severely, learn_growth
 from crlm.greedy import Ball
-from crlm.growth import LARGEST, MIN_POINTS, Growth
-from crlm.references import MEASURED, Around, References, Remembered
-from crlm.rest import asked_severely, learn_growth
 from crlm.search import Floats, Neighbourhood, Weights
 
 if TYPE_CHECKING:
-    from crlm.inflation import Inflation
+    from crlm.background.inflation import Inflation
 
 F64 = NDArray[np.float64]
 
@@ -103,7 +103,7 @@ class Background:
         """
         if self.simply < self.needed or self.references.is_flat or self.is_thin:
             return False
-        from crlm.kinship import MAX_ROWS, keep_to_themselves  # few need it
+        from crlm.background.kinship import MAX_ROWS, keep_to_themselves  # few need it
 
         n = len(self.references.rows)
         if n > MAX_ROWS or self.simply / self.inflation.simple < self.needed:
@@ -129,14 +129,14 @@ class Background:
     @cached_property
     def inflation(self) -> Inflation:
         """How much too surprising balls are, as decoys show it."""
-        from crlm.inflation import inflation  # few need it
+        from crlm.background.inflation import inflation  # few need it
 
         return inflation(self.references, self.by_all, self.needed)
 
     @cached_property
     def with_rest(self) -> bool:
         """Whether a ball may be beyond doubt with the growth of the rest alone."""
-        from crlm.inflation import may_ask_the_rest  # few need it
+        from crlm.background.inflation import may_ask_the_rest  # few need it
 
         return self.growth is self.overall or may_ask_the_rest(self.references, self.needed)
 

@@ -1,7 +1,8 @@
 """Clusters with a ball of their own, among all rows.
 
-The references show where they are and how far they reach (:mod:`crlm.extent`). Here that is carried
-over to all rows, with a bandwidth for each ball; and compared with clusters of one bandwidth.
+The references show where they are and how far they reach (:mod:`crlm.bandwidth.extent`). Here that
+is carried over to all rows, with a bandwidth for each ball; and compared with clusters of one
+bandwidth.
 """
 
 from __future__ import annotations
@@ -13,15 +14,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from crlm.closure import Closure
-from crlm.extent import OwnBall, own_balls
+from crlm.background.closure import Closure
+from crlm.background.references import References
+from crlm.background.significance import MIN_SIZE, Background, least_weight
+from crlm.bandwidth.extent import OwnBall, own_balls
 from crlm.greedy import Ball
 from crlm.loss import QUANTUM, fixed_point, robust_loss, sq_cutoff
-from crlm.references import References
 from crlm.search import Floats, Weights
 from crlm.search.distance import sq_distances_of_pairs
 from crlm.search.pairs import weigh
-from crlm.significance import MIN_SIZE, Background, least_weight
 
 Rows = NDArray[np.intp]
 

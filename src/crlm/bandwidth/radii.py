@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from crlm.growth import CONTRAST, LARGEST, Growth
-from crlm.references import References
+from crlm.background.growth import CONTRAST, LARGEST, Growth
+from crlm.background.references import References
+from crlm.background.significance import Background
 from crlm.search import Floats
-from crlm.significance import Background
 
 F64 = NDArray[np.float64]
 
