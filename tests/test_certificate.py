@@ -21,6 +21,9 @@ from crlm.theory.conditions import Partition, cheap_margins
 from crlm.uniformity import background_sample, uniform_ball_p_value
 from strategies import data_sets
 
+# Bandwidths are drawn at random, and may be far too wide.
+pytestmark = pytest.mark.filterwarnings("ignore::crlm.errors.TooLargeWarning")
+
 ENGINES = ["tree", "stored", "stream", "dense"]
 
 

@@ -150,7 +150,7 @@ def test_fit_finds_the_truth(run, toy):
 def test_fit_gives_the_estimators_answer(run, toy):
     flags = [
         "-s",
-        "4.5",
+        "0.12",
         "-k",
         "1",
         "-m",
@@ -165,8 +165,9 @@ def test_fit_gives_the_estimators_answer(run, toy):
         "1",
     ]
     run("fit", "toy.npy", *flags, "-o", "l.npy")
-    model = crlm.CRLM(4.5, max_clusters=1, min_cluster_size=3, G="auto", metric="cosine")
+    model = crlm.CRLM(0.12, max_clusters=1, min_cluster_size=3, G="auto", metric="cosine")
     np.testing.assert_array_equal(np.load("l.npy"), model.fit(toy[0]).labels_)
+    assert model.n_clusters_ == 1
 
 
 def test_fit_json_is_one_object_with_everything(run, toy):
@@ -275,10 +276,22 @@ def test_sizes_have_thousands_separators(run):
     assert "  0  2,000  " in run("fit", "many.npy", "-s", 1, "--alpha", "none")[1]
 
 
+NOISE = np.random.default_rng(0).normal(size=(400, 8))
+
+
+def test_a_ball_of_most_rows_is_told_of_in_flags(run):
+    np.save("noise.npy", NOISE)
+    _, _, err = run("fit", "noise.npy", "-s", "0.9")
+    assert "if you expect one cluster of most rows, --alpha none and --max-clusters=1." in err
+
+
 @pytest.mark.parametrize("given", [["-s", "0.01"], ["-s0.01"], ["--sigma-max", "0.01"]])
-def test_after_no_cluster_a_wider_bandwidth_is_next(run, given):
+def test_after_no_cluster_at_a_bandwidth_all_of_them_are_next(run, given):
+    """And without a test, for which there is no best one, a wider one."""
     _, _, err = run("fit", *given, "toy.npy", "-k", "3")
-    assert err.endswith("Next:  crlm fit toy.npy -k 3 --sigma-max 0.02\n")
+    assert err.endswith("Next:  crlm fit toy.npy -k 3 --sigma-max auto\n")
+    _, _, err = run("fit", *given, "toy.npy", "-k", "3", "--alpha", "none")
+    assert err.endswith("Next:  crlm fit toy.npy -k 3 --alpha none --sigma-max 0.02\n")
     assert "labels" not in err
 
 
@@ -323,15 +336,13 @@ def test_copies_are_counted(run, toy):
     assert "copies" not in run("fit", "toy.npy")[1]
 
 
-NOISE = np.random.default_rng(0).normal(size=(400, 8))
-
-
 @pytest.mark.parametrize(
     ("flags", "words", "after"),
     [
-        ([], "Nothing differs from background alone at alpha = 0.01.", "--alpha none"),
-        (["--alpha", "0.001"], "from background alone at alpha = 0.001.", "--alpha none"),
-        (["-s", "0.01"], "With σ_max 0.0100 nothing differs from", "--sigma-max 0.02"),
+        ([], "Nothing differs from background alone at alpha = 0.01.", "explore noise.crlm.npz"),
+        (["--alpha", "0.001"], "from background alone at alpha = 0.001.", "explore noise.crlm.npz"),
+        (["--no-model"], "--alpha none to see every ball", "--alpha none"),
+        (["-s", "0.01"], "With σ_max 0.0100 nothing differs from", "--sigma-max auto"),
         (["-s", "100"], "try another --sigma-max (auto looks at all)", "--sigma-max auto"),
         (["-s", "histogram"], "try another --sigma-max", "--sigma-max auto"),
         (["--alpha", "none", "-s", "0.01"], "try a larger --sigma-max or", "--sigma-max 0.02"),

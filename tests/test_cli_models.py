@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import html
 import json
 import tracemalloc
 from pathlib import Path
@@ -250,12 +251,23 @@ def test_predict_leaves_out_what_it_cannot_use_on_demand(run, toy):
 def test_what_is_proposed_after_nothing_was_found_can_be_run(run):
     np.save("noise.npy", np.random.default_rng(0).normal(size=(60, 12)))
     *_, err = run("fit", "noise.npy", "-o", "a.csv")
-    assert err.endswith("Next:  crlm fit noise.npy -o a.csv --alpha none --force\n")
+    assert err.endswith("Next:  crlm explore noise.crlm.npz\n")
+    *_, err = run("fit", "noise.npy", "-o", "b.csv", "--no-model")
+    assert err.endswith("Next:  crlm fit noise.npy -o b.csv --no-model --alpha none --force\n")
     assert run("fit", "noise.npy", "-o", "a.csv", "--alpha", "none", "--force")[0] == 0
     np.save("units.npy", np.load("noise.npy") * np.append(np.ones(11), 1e6))
     assert run("fit", "units.npy", "--no-model")[2].endswith("--no-model --standardize\n")
     *_, err = run("fit", "units.npy", "--no-model", "--metric", "cosine")
     assert "--standardize" not in err
+
+
+def test_a_report_says_which_rows_its_line_of_python_is_about(run):
+    np.savetxt("units.csv", np.load("toy.npy") * np.append(1e4, np.ones(11)), delimiter=",")
+    run("fit", "units.csv", "-q", "--no-header", "--columns", "0:8", "--standardize")
+    assert run("report", "units.crlm.npz", "-q")[0] == 0
+    page = Path("units.html").read_text()
+    flags = "--columns 0:8 --no-header --standardize"
+    assert f"# X: the rows that crlm fit reads with {flags}\nCRLM(" in html.unescape(page)
 
 
 def test_predict_with_a_model_without_clusters(run):

@@ -71,7 +71,7 @@ def test_pure_background_is_said_to_be_nothing_else(run):
     assert "\nNothing differs from background alone at alpha = 0.05, at any σ_max.\n" in out
     assert "is a guess   evidence: weak\n" in out
     assert not re.search(r"clusters  |plateau|Suggested|gap  ", out)
-    assert err == "Next:  crlm fit noise.npy --alpha none\n"
+    assert err == "Next:  crlm explore noise.npy --alpha=0.05\n"
 
 
 def test_bandwidth_that_matters_is_said_to(run, monkeypatch, toy):

@@ -10,7 +10,10 @@ from crlm.background.decoys import column_decoys, normal_decoys, stretched_decoy
 from crlm.background.inflation import _Shown, inflation
 from crlm.background.significance import Background
 
-pytestmark = pytest.mark.filterwarnings("ignore::crlm.errors.WeakEvidenceWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::crlm.errors.WeakEvidenceWarning"),
+    pytest.mark.filterwarnings("ignore::crlm.errors.TooLargeWarning"),
+]
 
 DRAWS = {
     "exponential": lambda rng: rng.exponential(size=(1000, 5)),

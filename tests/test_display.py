@@ -20,6 +20,9 @@ from crlm.gallery import pick_rows
 from crlm.look.admissible import admissible_interval
 from crlm.look.colors import GREY, PALETTE
 
+# Bandwidths are drawn at random, and may be far too wide.
+pytestmark = pytest.mark.filterwarnings("ignore::crlm.errors.TooLargeWarning")
+
 
 @pytest.fixture(scope="module")
 def toy():

@@ -20,6 +20,7 @@ from crlm.errors import (
     MemoryLimitError,
     MissingExtraError,
     ParameterError,
+    TooLargeWarning,
     TooSmallWarning,
     WeakEvidenceWarning,
 )
@@ -232,6 +233,30 @@ def test_weights_that_sum_to_one_are_told_to_be_too_light(settings):
     with pytest.warns(TooSmallWarning, match="= 2 is more than all 1 points, by weight.*larger w"):
         CRLM(**settings).fit(data, sample_weight=np.full(330, 1 / 330))
     assert CRLM(**settings).fit(data, sample_weight=np.full(330, 0.1)).n_clusters_ == 1
+
+
+def test_the_column_that_drowns_the_others_is_named():
+    data = np.random.default_rng(0).normal(size=(200, 3)) * [1.0, 1.0, 1e5]
+    with pytest.warns(WeakEvidenceWarning, match=r"Column 2 \(from 0\) makes 100.0 %"):
+        CRLM().fit(data)
+    with pytest.warns(WeakEvidenceWarning, match="Column 'income' makes 100.0 %"):
+        CRLM().fit(pd.DataFrame(data, columns=["height", "age", "income"]))
+
+
+def test_a_cluster_of_most_rows_is_told_to_be_beyond_the_test():
+    """Nine in ten rows are in it, and there is hardly a background to compare it with."""
+    rng = np.random.default_rng(0)
+    data = np.vstack([rng.normal(size=(900, 10)), rng.uniform(-30, 30, size=(100, 10))])
+    with pytest.warns(WeakEvidenceWarning, match="and alpha=None a cluster of more than half"):
+        CRLM().fit(data)
+    with pytest.warns(
+        TooLargeWarning, match=r"than half of.* alpha=None and max_clusters=1"
+    ) as seen:
+        model = CRLM(2.2).fit(data)
+    assert model.n_clusters_ == 0
+    assert seen[0].filename == __file__
+    found = CRLM(2.2, alpha=None, max_clusters=1).fit(data)  # as the message says
+    assert found.cluster_sizes_.tolist() == [900]
 
 
 def test_clusters_of_light_rows_are_told_to_be_too_small():

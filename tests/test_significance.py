@@ -19,7 +19,10 @@ from crlm.background.sides import span
 from crlm.background.significance import Background
 from crlm.errors import WeakEvidenceWarning
 
-pytestmark = pytest.mark.filterwarnings("ignore::crlm.errors.WeakEvidenceWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::crlm.errors.WeakEvidenceWarning"),
+    pytest.mark.filterwarnings("ignore::crlm.errors.TooLargeWarning"),
+]
 
 
 def ones(n):

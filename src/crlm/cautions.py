@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import inspect
 import warnings
+from collections.abc import Sequence
 
 from crlm.background.growth import MIN_POINTS
 from crlm.background.significance import MIN_SIZE
 from crlm.bandwidth.sigma import SigmaEstimate
-from crlm.errors import CRLMWarning, TooSmallWarning, WeakEvidenceWarning
+from crlm.errors import CRLMWarning, TooLargeWarning, TooSmallWarning, WeakEvidenceWarning
 from crlm.scaling import dominating_column
 from crlm.search import Floats
 
@@ -23,12 +24,15 @@ def warn(
     total: float,
     n_landmarks: int = 0,
     X: Floats | None = None,
+    names: Sequence[object] | None = None,
+    is_most: bool = False,
 ) -> None:
     """Warn of what is to be doubted in the bandwidth, or why there is nothing.
 
     `estimate` is None for a bandwidth that was given, `rule` what the caller asked for, and `total`
     the number of points, or their weight. If only some rows were tried as centres, `n_landmarks`
-    were. `X` are the rows, if they are at hand.
+    were. `X` are the rows, if they are at hand, `names` those of its columns, if they have any.
+    `is_most` says that the best ball holds most rows, and so is no cluster.
     """
     by_weight = not isinstance(total, int)
     unit = "points, by weight" if by_weight else "points"
@@ -39,10 +43,17 @@ def warn(
             f"can be no cluster. Pass {' or '.join(ways)}.",
             TooSmallWarning,
         )
+    elif is_most:
+        _warn(
+            "the best ball holds more than half of the rows, and is no cluster: there is too "
+            "little left to compare it with. Pass a smaller sigma_max; or if you expect one "
+            "cluster of most rows, alpha=None and max_clusters=1.",
+            TooLargeWarning,
+        )
     elif estimate is None:
         return
     elif estimate.evidence == "weak":
-        _warn_of_guess(estimate, rule, X)
+        _warn_of_guess(estimate, rule, X, names)
     elif rule == "auto" and not n_clusters and (min_size > MIN_SIZE or not n_landmarks):
         around = f" around any of {n_landmarks:,} landmarks" if n_landmarks else ""
         ways += ["more n_landmarks"] if n_landmarks else []
@@ -53,15 +64,18 @@ def warn(
         )
 
 
-def _warn_of_guess(estimate: SigmaEstimate, rule: object, X: Floats | None) -> None:
+def _warn_of_guess(
+    estimate: SigmaEstimate, rule: object, X: Floats | None, names: Sequence[object] | None
+) -> None:
     fix = (
         "If you know the spread of a cluster, pass sigma_max; a larger alpha reports less certain "
         "clusters"
     )
     if X is not None and (found := dominating_column(X)) is not None:
         column, share, _ = found
+        name = f"{column} (from 0)" if names is None else repr(names[column])
         fix = (
-            f"Column {column} (from 0) makes {100 * share:.1f} % of the squared distances: if "
+            f"Column {name} makes {100 * share:.1f} % of the squared distances: if "
             f"units differ, scale the columns first, as StandardScaler does. {fix}"
         )
     if rule == "histogram":
@@ -73,6 +87,7 @@ def _warn_of_guess(estimate: SigmaEstimate, rule: object, X: Floats | None) -> N
         why = "what the distances of some rows show is no cluster among all rows"
     else:
         why = "at no bandwidth do the data differ from background alone"
+        fix += ", and alpha=None a cluster of more than half of the rows"
     _warn(
         f"evidence for sigma_max is weak: {why}. Using the best guess, {estimate.suggested:.4g}. "
         f"{fix}.",

@@ -48,5 +48,9 @@ class TooSmallWarning(CRLMWarning):
     """What differs from background is smaller than `min_cluster_size`."""
 
 
+class TooLargeWarning(CRLMWarning):
+    """A ball holds most rows, so that there is too little background to compare it with."""
+
+
 class DiskFullError(OutputError):
     """There is no room for a result; what was there before is untouched."""

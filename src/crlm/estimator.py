@@ -292,10 +292,14 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
         else:
             clusters = task.clusters(near, sigma_max)
         total = task.weights.sum().item()
-        if estimate is not None or task.min_size > total:
+        untested = estimate is None and task.alpha is not None and not clusters
+        is_most = untested and task.is_most(near)
+        if estimate is not None or task.min_size > total or is_most:
             from crlm.cautions import warn  # seldom for a given bandwidth
 
-            warn(estimate, given, len(clusters), task.min_size, total, X=task.X)
+            names = getattr(checked, "feature_names_in_", None)
+            counts = len(clusters), task.min_size, total
+            warn(estimate, given, *counts, X=task.X, names=names, is_most=is_most)
 
         self.__dict__.clear()  # names of columns, for one, may be gone
         self.__dict__.update(checked.__dict__)

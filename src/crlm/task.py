@@ -11,9 +11,10 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from crlm.background.growth import LARGEST
 from crlm.background.significance import Background, Judge, least_weight
 from crlm.bandwidth.sigma import ALPHA, SigmaEstimate, suggest_sigma_max
-from crlm.greedy import Ball, Cluster, accepted_balls, mean_shift_step
+from crlm.greedy import Ball, Cluster, accepted_balls, balls_by_loss, mean_shift_step
 from crlm.loss import G_PAPER, sq_cutoff
 from crlm.search import Floats, Neighbourhood, Weights
 
@@ -176,6 +177,12 @@ class Task:
         if not judge.any_beyond_doubt(chain(balls, found)):  # those beyond the limit count too
             return []
         return [(ball, judge.p_value(ball)) for ball in balls]
+
+    def is_most(self, near: Neighbourhood) -> bool:
+        """Whether the ball of least loss holds most points, but not all; while none was removed."""
+        best = next(balls_by_loss(near, self.weights), None)
+        total = self.weights.sum().item()
+        return best is not None and LARGEST * total < best.size < total
 
     def _is_large(self, ball: Ball) -> bool:
         return ball.size >= self.min_size

@@ -114,10 +114,10 @@ def doubts(model: CRLM) -> list[str]:
     share = model.cluster_sizes_[largest] / n
     if share <= 0.5:
         return []
-    return [
-        f"cluster {largest} holds {100 * share:.0f} % of rows. σ_max is probably too large; "
-        "background was absorbed."
-    ]
+    why = "σ_max is probably too large; background was absorbed."
+    if model.sigma_max == "auto":
+        why = "What is left is little background to compare it with."
+    return [f"cluster {largest} holds {100 * share:.0f} % of rows. {why}"]
 
 
 def why_nothing(model: CRLM) -> str:

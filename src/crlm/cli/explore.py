@@ -81,7 +81,7 @@ LOOPBACK = "127.0.0.1"
 def explore(session: Session, /, data: Path | None, demo: str | None, **flags: Any) -> int:
     """Drag sigma_max over the histogram of DATA, or of a saved MODEL, and see the clusters change.
 
-    Every answer is exact: the labels are those of crlm fit with the same settings. Prints the
+    Every answer is exact: the labels are those of crlm fit with that --sigma-max. Prints the
     address of the page and serves it until interrupted. Exports go to the current folder.
     """
     if (data is None) == (demo is None):

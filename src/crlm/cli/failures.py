@@ -54,6 +54,7 @@ _FLAGS = {
     r"\bsigma_max\b": "--sigma-max",
     r"\bmax_clusters\b": "--max-clusters",
     r"\bmin_cluster_size\b": "--min-cluster-size",
+    r"\balpha=None\b": "--alpha none",
     r"\balpha must be\b": "--alpha must be",
     r"\bNone for no test\b": "none for no test",
     r"at least 1, 'auto' or None, got": "at least 1, or 'auto', got",
@@ -90,9 +91,9 @@ def _verdict(error: Exception) -> tuple[int, str]:
     return UNEXPECTED, f"unexpected error: {kind}: {error}; run again with --debug and report it"
 
 
-def _in_flags(error: CRLMError) -> str:
+def _in_flags(error: CRLMError | CRLMWarning) -> str:
     message = str(error)
-    if isinstance(error, ParameterError | MemoryLimitError | OutputError):
+    if isinstance(error, ParameterError | MemoryLimitError | OutputError | CRLMWarning):
         for name, flag in _FLAGS.items():
             message = re.sub(name, flag, message)
     return message
@@ -102,7 +103,9 @@ def _usage_message(error: click.ClickException) -> str:
     ctx = getattr(error, "ctx", None)
     hint = f" Try '{ctx.command_path} --help'." if ctx is not None else ""
     where = origin_of(error) if isinstance(error, click.BadParameter) else ""
-    return error.format_message() + where + hint
+    message = " ".join(error.format_message().split()) + where  # choices are on lines of their own
+    dot = "" if message.endswith((".", "?", ")")) or not hint else "."
+    return message + dot + hint
 
 
 @contextmanager
@@ -110,7 +113,8 @@ def plain_warnings(session: Session) -> Iterator[None]:
     """Show our warnings as one line on stderr, and those of other libraries never."""
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        say(f"warning: {message}", err=True)
+        words = _in_flags(message) if isinstance(message, CRLMWarning) else message
+        say(f"warning: {words}", err=True)
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -354,8 +354,8 @@ def say_next(model: CRLM, rows: Rows | StreamedRows, options: FitOptions, sessio
     if model.n_clusters_ == 0:
         plain = rows if isinstance(rows, Rows) and options.metric == "euclidean" else None
         uneven = plain is not None and dominating(plain) is not None
-        again = after_nothing(model, session.argv, uneven=uneven)
-        if options.files and not options.force:
+        again = after_nothing(model, session.argv, path, uneven=uneven)
+        if again[0] != "explore" and options.files and not options.force:
             again = [*again, "--force"]  # they have just been written
     elif path is None:
         again = [*session.argv, "-o", free_name("labels.csv")] if not options.output else []
@@ -365,8 +365,11 @@ def say_next(model: CRLM, rows: Rows | StreamedRows, options: FitOptions, sessio
         remark(f"Next:  {shlex.join(['crlm', *again])}")
 
 
-def after_nothing(model: CRLM, argv: list[str], *, uneven: bool) -> list[str]:
-    """Command line to try when no cluster was found; if `uneven`, one column is all that tells."""
+def after_nothing(model: CRLM, argv: list[str], path: Path | None, *, uneven: bool) -> list[str]:
+    """Command line to try when no cluster was found; if `uneven`, one column is all that tells.
+
+    `path` is where the model was written.
+    """
     estimate = model.sigma_estimate_
     if cannot_be_met(model):
         return without_option(argv, "-m", "--min-cluster-size")
@@ -380,9 +383,11 @@ def after_nothing(model: CRLM, argv: list[str], *, uneven: bool) -> list[str]:
             return without_option(argv, "-m", "--min-cluster-size")
         if uneven:
             return [*argv, "--standardize"]
-        # Every bandwidth was tried, so another is no better: see what the test left out.
+        # Every bandwidth was tried, so another is no better: have a look.
+        if path is not None and model.certificate_ is not None:
+            return ["explore", str(path)]
         return [*without_option(argv, "--alpha"), "--alpha", "none"]
     again = without_option(argv, "-s", "--sigma-max")
-    if holds_everything(model) or (model.alpha is not None and estimate is not None):
+    if holds_everything(model) or model.alpha is not None:
         return [*again, "--sigma-max", "auto"]
     return [*again, "--sigma-max", f"{2 * model.sigma_max_:.3g}"]

@@ -20,7 +20,6 @@ from crlm.cli.common import (
     remark,
     say,
     say_json,
-    without_option,
 )
 from crlm.cli.estimates import estimate_record, listed
 from crlm.cli.reading import Rows, read_rows, rows_options
@@ -203,9 +202,7 @@ def gap(estimate: SigmaEstimate) -> str:
 
 
 def next_line(estimate: SigmaEstimate, argv: list[str]) -> list[str]:
-    """Fit of the same rows: it takes the suggestion by itself; where that is a guess, no test."""
+    """Fit of the same rows: it takes the suggestion by itself; where that is a guess, a look."""
     words = [word for word in argv if word not in ("--json", "--strict")]
-    words[words.index("sigma")] = "fit"
-    if estimate.evidence == "weak":
-        return [*without_option(words, "--alpha"), "--alpha", "none"]
+    words[words.index("sigma")] = "explore" if estimate.evidence == "weak" else "fit"
     return words

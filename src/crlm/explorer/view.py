@@ -24,12 +24,13 @@ def project(X: Floats, view: str, members: Sequence[NDArray[Any]]) -> F32:
 
     "pca" are the two directions in which the rows spread most. In a background of many
     dimensions that says little about the clusters, so "clusters" first takes the directions in
-    which their means lie apart, seen from the mean of a sample of all rows.
+    which their means lie apart, seen from the mean of a sample of all rows. Two columns
+    stay as they are.
     """
     middle = X[_sample(len(X))].astype(np.float64).mean(axis=0)
     with threadpool_limits(limits=1, user_api="blas"):
-        axes = np.zeros((0, X.shape[1]))
-        if view == "clusters" and members:
+        axes = np.eye(2) if X.shape[1] == 2 else np.zeros((0, X.shape[1]))
+        if view == "clusters" and members and len(axes) < 2:
             means = np.array([X[rows].astype(np.float64).mean(axis=0) for rows in members[:256]])
             axes = _leading(means - middle, 2)
         if len(axes) < 2:

@@ -14,6 +14,8 @@ _FEW = 32  # columns up to which all directions cost nothing
 def project(X: NDArray[np.floating], centers: F64) -> F64:
     """Coordinates along the two directions in which the centres, or else the data, vary most.
 
+    Two columns stay as they are.
+
     In high dimension the two directions of largest variance of background-dominated data show
     only background; the plane of the cluster centres shows the clusters.
 
@@ -27,6 +29,8 @@ def project(X: NDArray[np.floating], centers: F64) -> F64:
     -------
     xy : ndarray of shape (n, 2)
     """
+    if X.shape[1] == 2:
+        return X.astype(np.float64)  # nobody wants them turned
     middle = X.mean(axis=0, dtype=np.float64)
     basis = _directions(centers - middle)
     if len(basis) < 2:

@@ -101,7 +101,7 @@ export class App {
     this.map.fit();
     this.paint();
     at("map-note").textContent =
-      "A two-dimensional shadow: rows that look close may be far apart." +
+      (this.meta.d === 2 ? "The two columns." : "A two-dimensional shadow: rows that look close may be far apart.") +
       (hidden ? ` ${grouped(this.meta.maxDrawn)} of the background rows are drawn.` : "");
   }
 

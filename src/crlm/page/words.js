@@ -13,11 +13,11 @@ export function doubt({ clusters, settings }, { n, ownBandwidths }) {
     const test = settings.alpha === null ? "" : ", or leave out the test";
     return `No cluster at σ ${number(settings.sigma)}. Drag σ${test}.`;
   }
-  if (clusters.some((cluster) => cluster.rows.length > 0.5 * n)) {
-    return "One cluster holds most of the rows: σ is probably too large, and background was absorbed.";
-  }
   if (ownBandwidths) {
     return "All clusters have the same σ here. A fit without a σ of yours gives each one of its own, so that clusters differ.";
+  }
+  if (clusters.some((cluster) => cluster.rows.length > 0.5 * n)) {
+    return "One cluster holds most of the rows: σ may be too large, and background absorbed.";
   }
   return "";
 }

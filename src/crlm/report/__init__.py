@@ -143,6 +143,7 @@ def _context(
         "margins": margins(model),
         "galleries": shown,
         "map": once.map,
+        "two_columns": model.n_features_in_ == 2,
         "truth": against_truth(model, inputs, limits),
         "reproduce": again,
         "left_out": left_out(model, inputs, limits, tiles, found is None),

@@ -90,10 +90,11 @@ def _absorbed(model: CRLM) -> list[Alert]:
     if not len(shares) or shares.max() <= _MOST:
         return []
     j = int(shares.argmax())
-    text = (
-        f"Cluster {j} holds {shares[j]:.0%} of all rows. σ_max is probably too large, and "
-        f"background was absorbed; try a smaller one."
-    )
+    text = f"Cluster {j} holds {shares[j]:.0%} of all rows. "
+    if model.sigma_max == "auto":
+        text += "What is left is little background to compare it with: look at its members."
+    else:
+        text += "σ_max is probably too large, and background was absorbed; try a smaller one."
     return [Alert("warning", "One cluster holds most rows", text)]
 
 

@@ -36,6 +36,9 @@ _FLAGS = {
     "random_state": "--seed",
     "refine": "--refine",
 }
+# Those that say which rows are read from a file, and what is done to them.
+_ROWS = {"key", "columns", "header", "vector", "descriptor", "sample", "seed", "drop_invalid"}
+_ROWS |= {"standardize", "normalize"}
 _LIBRARIES = ("numpy", "scipy", "scikit-learn")
 
 
@@ -102,9 +105,13 @@ def _flag(name: str, value: Any) -> list[str]:
 
 
 def python(model: CRLM) -> str:
-    """The same in Python."""
+    """The same in Python, with a word on the rows where they are not those of the file."""
     more = "".join(f", {key}={value!r}" for key, value in _changed(model).items())
-    return f"CRLM(sigma_max={PLACE}{more}).fit(X)"
+    chosen = record.settings(model) or {}
+    given = [key for key in chosen.get("origins", {}) if key in _ROWS]
+    flags = [word for key in given for word in _flag(key, chosen.get("values", {}).get(key))]
+    rows = f"# X: the rows that crlm fit reads with {shlex.join(flags)}\n" if flags else ""
+    return f"{rows}CRLM(sigma_max={PLACE}{more}).fit(X)"
 
 
 def _changed(model: CRLM) -> dict[str, Any]:
@@ -112,8 +119,8 @@ def _changed(model: CRLM) -> dict[str, Any]:
     default = type(model)().get_params()
     given = model.get_params()
     changed = {name: given[name] for name in (*_FLAGS, "delta") if given[name] != default[name]}
-    if not isinstance(changed.get("random_state", 0), int):
-        del changed["random_state"]  # a generator
+    if model.n_landmarks is None or not isinstance(changed.get("random_state", 0), int):
+        changed.pop("random_state", None)  # it says nothing, or is a generator
     return changed
 
 

@@ -219,7 +219,11 @@ class Gallery(NamedTuple):
         kinds = [
             ("Nearest the centre", "what the cluster is about", self.middle),
             ("At the edge", "its farthest members, where mistakes show", self.edge),
-            ("Nearly in", "the nearest background: what the ball just missed", self.nearly_in),
+            (
+                "Nearly in",
+                "the nearest background, with its distance from the centre",
+                self.nearly_in,
+            ),
         ]
         return [kind for kind in kinds if kind[2]]
 
