@@ -283,6 +283,29 @@ def test_a_square_is_as_good_as_its_decoys():
     assert sum(background.inflation.severe > 1.0 for background in shown) <= 2
 
 
+@pytest.mark.parametrize("d", [1, 8, 30, 31, 90])
+def test_normal_decoys_have_the_covariance_with_few_columns_and_with_many(d):
+    """Of sixty rows: by a root of it where there are up to thirty columns, or else by all rows."""
+    rng = np.random.default_rng(d)
+    X = rng.normal(size=(60, d)) @ rng.normal(size=(d, d))
+    X = np.hstack([X, X[:, :1], np.full((60, 1), 7.0)])  # a copy and a constant
+    draw = normal_decoys(X)
+    decoys = np.concatenate([draw(number) for number in range(400)])
+    expected = np.cov(X.T, bias=True)
+    scale = np.sqrt(np.outer(expected.diagonal(), expected.diagonal()))
+    assert np.abs(decoys.T @ decoys / len(decoys) - expected).max() < 0.04 * scale.max()
+    assert np.array_equal(decoys[:, 0], decoys[:, -2])
+    assert not decoys[:, -1].any()
+
+
+def test_columns_may_come_in_any_order_for_normal_decoys():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 6)) @ rng.normal(size=(6, 6))
+    order = rng.permutation(6)
+    some, others = normal_decoys(X)(0), normal_decoys(X[:, order])(0)
+    np.testing.assert_allclose(others, some[:, order], atol=1e-12)
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_normal_decoys_of_copied_columns_are_copies_on_a_lattice_too(seed):
     rng = np.random.default_rng(seed)

@@ -69,11 +69,11 @@ def normal_decoys(points: F64, step: int = 1) -> Draw:
     """Decoys with the covariance of some points; as many, or a part of `step` of them.
 
     A sum of rows that have it, each times a normal number, has it too: of all points, or where
-    there are fewer columns, of as many rows as these. They too are always the same ones.
+    there are far fewer columns, of as many rows as these. They too are always the same ones.
     """
     size, rows = -(-len(points) // step), _centred(points) / np.sqrt(len(points))
     distinct, which = _distinct_columns(rows)
-    if distinct.shape[1] < len(points):
+    if 2 * distinct.shape[1] <= len(points):  # with more, their root takes longer than it saves
         rows = _root(distinct)[:, which]
 
     def draw(seed: int) -> F64:
