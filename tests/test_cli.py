@@ -279,6 +279,25 @@ def test_sizes_have_thousands_separators(run):
 NOISE = np.random.default_rng(0).normal(size=(400, 8))
 
 
+def test_too_few_rows_have_no_next_step(run):
+    np.save("few.npy", np.eye(3)[:1])
+    _, out, err = run("fit", "few.npy")
+    assert "no cluster" in out
+    assert "Too few rows differ to tell a cluster from background." in err
+    assert "Next:" not in err
+
+
+def test_no_permission_is_no_bug(run, monkeypatch):
+    def refuse(self):
+        raise PermissionError(13, "Permission denied", str(self))
+
+    monkeypatch.setattr(Path, "is_file", refuse)
+    code, _, err = run("info", "toy.npy")
+    assert code == 3
+    assert "error: no permission for " in err
+    assert "unexpected" not in err
+
+
 def test_a_ball_of_most_rows_is_told_of_in_flags(run):
     np.save("noise.npy", NOISE)
     _, _, err = run("fit", "noise.npy", "-s", "0.9")

@@ -79,6 +79,13 @@ def test_file_may_be_pyproject_or_named(run):
         ("[fti]\nseed = 1", "crlm.toml: there is no command 'fti'. Did you mean 'fit'?"),
         ("force = true", "crlm.toml: no command has a setting 'force'."),
         ("alpha = ", "crlm.toml is no TOML file"),
+        ("alpha = [1]", "crlm.toml: alpha is one value, got [1]."),
+        ("sigma-max = true", "'true' is not 'auto', 'histogram' or a number. It was set in"),
+        ("threads = 1.5", "'1.5' is not a valid integer. It was set in crlm.toml."),
+        ("landmarks = 1.5", "'1.5'"),
+        ("verbose = 7", "crlm.toml: verbose is true or false, got 7."),
+        ("seed = 1e400", "'inf' is not a valid integer range"),
+        ("sample = 2020-01-01", "'2020-01-01' is not a valid integer range"),
         ("alpha = 'x'", "'x' is neither 'none' nor a number. It was set in crlm.toml."),
         ("seed = 'x'", "'x' is not a valid integer range. It was set in crlm.toml."),
         ("alpha = 7", "--alpha must be a number between 0 and 1"),
@@ -90,6 +97,13 @@ def test_wrong_file_is_wrong_usage(run, content, words):
     assert (code, out) == (2, "")
     assert words in err
     assert err.count("\n") == 1
+
+
+def test_columns_in_a_file_may_be_a_list_of_numbers(run):
+    Path("crlm.toml").write_text("columns = [0, 2]\n")
+    assert run("fit", "toy.npy", "-q")[0] == 0
+    assert CRLM.load("toy.crlm.npz").n_features_in_ == 2
+    assert run("sigma", "toy.npy", "--threads", 10**22)[0] == 2
 
 
 def test_wrong_variable_is_named(run, monkeypatch):

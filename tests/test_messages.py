@@ -265,3 +265,26 @@ def test_clusters_of_light_rows_are_told_to_be_too_small():
     with pytest.warns(TooSmallWarning, match="min_cluster_size = 2 points, by weight.*larger w"):
         model = CRLM().fit(data, sample_weight=np.full(330, 0.05))
     assert model.sigma_estimate_.evidence == "clear"
+
+
+def test_whole_numbers_that_float64_cannot_tell_apart_are_no_copies():
+    near = np.arange(60)[:, None] + np.array([2**62, 2**61, 2**60])
+    for X_ in (near, near.astype(np.uint64)):
+        with pytest.raises(InputError, match=r"beyond 2\*\*53 \(column 0\).*X - X.min\(axis=0\)"):
+            CRLM(5.0).fit(X_)
+    CRLM(5.0, alpha=None).fit(near - near.min(axis=0))  # as the message says
+    times = 1_700_000_000_000_000_000 + 10**9 * np.arange(60)[:, None]  # which stay apart
+    assert CRLM(1e9, alpha=None).fit(times).n_duplicates_ == 0
+
+
+@pytest.mark.parametrize("cell", ["x", [1, 2]])
+def test_objects_in_a_dataframe_that_are_no_numbers_are_shown(cell):
+    frame = pd.DataFrame({"a": [1.0, 2.0], "b": pd.Series([1, cell], dtype=object)})
+    with pytest.raises((InputError, TypeError), match=r"not numbers: 'b'|in row 1"):
+        CRLM().fit(frame)
+
+
+def test_two_columns_of_one_name_are_told_apart_from_a_bug():
+    frame = pd.DataFrame(np.eye(3), columns=["a", "a", "b"])
+    with pytest.raises(InputError, match="two columns of one name"):
+        CRLM().fit(frame)

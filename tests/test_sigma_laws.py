@@ -173,3 +173,12 @@ def test_a_path_does_not_ask_decoys_again(monkeypatch):
     X = uniform_and_cluster(np.random.default_rng(0), 5, 0.01)
     assert CRLM(n_jobs=1).path(X).n_clusters.max() == 1
     assert len(asked) == 1
+
+
+@pytest.mark.filterwarnings("ignore::crlm.errors.WeakEvidenceWarning")
+@pytest.mark.parametrize("exponent", [-100, -37, 1, 11, 100])
+def test_the_guess_follows_powers_of_two_where_a_radius_is_on_a_step(exponent):
+    guess = CRLM(alpha=None).fit(np.eye(8))
+    moved = CRLM(alpha=None).fit(np.ldexp(np.eye(8), exponent))
+    assert moved.sigma_max_ == np.ldexp(guess.sigma_max_, exponent)
+    assert np.array_equal(moved.labels_, guess.labels_)

@@ -484,3 +484,47 @@ def test_points_along_a_line_extend_in_one_direction():
     assert np.abs(sides.directions[:, 100:] - 1.0).max() < 0.03
     square = References.choose(background("box", 400, 2, 0), ones(400)).around.sides
     assert np.median(square.directions[:, 20:100]) > 1.9
+
+
+@pytest.mark.parametrize(
+    ("n", "d", "value"), [(300, 20, -9999.0), (300, 50, -99.0), (1000, 10, 1e20)]
+)
+def test_a_row_far_off_hides_no_cluster(n, d, value):
+    """Decoys with its variance would be a line, of which nobody expects balls."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, d))
+    X[:30] = X[0] + 0.1 * rng.normal(size=(30, d))
+    labels = CRLM().fit_predict(X)
+    assert np.array_equal(np.flatnonzero(labels == 0), np.arange(30))
+    X[-1] = value
+    assert np.array_equal(CRLM().fit_predict(X), labels)
+    X[-1, 1:] = 0.0  # in one column
+    assert np.array_equal(CRLM().fit_predict(X), labels)
+
+
+def test_a_row_far_off_does_not_make_all_others_a_line():
+    X = np.random.default_rng(0).normal(size=(3000, 10))
+    X[7, 2] = 1e12
+    references = References.choose(X, ones(len(X)))
+    assert 7 not in references.rows or len(references.typical) == len(references.rows) - 1
+    assert not references.is_flat
+    assert not CRLM().fit(X).n_clusters_
+
+
+def test_points_far_off_are_few_and_beyond_a_gap():
+    def n_typical(X):
+        references = References.choose(X, ones(len(X)))
+        return len(references.typical)
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    longest = np.linalg.norm(X - np.median(X, axis=0), axis=1).max()
+    X[0] = [9.5 * longest, 0.0, 0.0]
+    assert n_typical(X) == 200
+    X[:2] = [[1e3, 0.0, 0.0], [0.0, 0.0, -1e6]]
+    assert n_typical(X) == 198
+    X[:2], X[2:102] = X[2:4], 1e6 * X[2:102]  # as many are no exception
+    assert n_typical(X) == 200
+    assert n_typical(rng.lognormal(sigma=2.0, size=(1000, 12))) == 1000  # nor are tails
+    assert n_typical(X[:1]) == 1
+    assert n_typical(np.zeros((5, 2))) == 1

@@ -64,6 +64,11 @@ def warn(
         )
 
 
+def differ_too_few(estimate: SigmaEstimate) -> bool:
+    """Whether fewer rows differ than a cluster could be told from background among."""
+    return bool(2.0 * estimate.counts.sum() < MIN_POINTS * (MIN_POINTS - 1))
+
+
 def _warn_of_guess(
     estimate: SigmaEstimate, rule: object, X: Floats | None, names: Sequence[object] | None
 ) -> None:
@@ -80,7 +85,7 @@ def _warn_of_guess(
         )
     if rule == "histogram":
         why = "there is no peak in the distances"
-    elif 2.0 * estimate.counts.sum() < MIN_POINTS * (MIN_POINTS - 1):
+    elif differ_too_few(estimate):
         why = f"fewer than {MIN_POINTS} rows differ, too few to tell a cluster from background"
         fix = "With sigma_max and alpha=None every ball of two rows or more is reported"
     elif estimate.n_clusters.any():

@@ -15,6 +15,7 @@ from crlm.search import Floats, Weights
 
 # Squares of numbers beyond this, or of those below its inverse, leave the range of float64.
 MAX_VALUE = 1e150
+_EXACT = 2**53  # whole numbers up to here are told apart in float64
 
 
 def check_table(X: Any) -> Any:
@@ -49,10 +50,16 @@ def check_table(X: Any) -> Any:
 
 
 def _dataframe(X: Any) -> Any:
-    table = nw.from_native(X, eager_only=True)
+    try:
+        table = nw.from_native(X, eager_only=True)
+        names = table.columns
+        schema = table.schema
+    except nw.exceptions.DuplicateError as error:
+        msg = "X is a dataframe with two columns of one name. Rename one of them, or drop it."
+        raise InputError(msg) from error
     if not table.columns:
         raise InputError("X is a dataframe without columns. See whether a selection took all.")
-    text = [name for name, dtype in table.schema.items() if not _is_numeric(dtype)]
+    text = [name for name, dtype in schema.items() if not _is_numeric(dtype)]
     if text:
         names = ", ".join(map(repr, text[:5])) + (", ..." if len(text) > 5 else "")
         msg = (
@@ -60,6 +67,9 @@ def _dataframe(X: Any) -> Any:
             f"Drop them, or select the numeric columns."
         )
         raise InputError(msg)
+    for name in names:
+        if schema[name] == nw.Object:
+            _real_numbers(np.array([[cell] for cell in table[name].to_list()], dtype=object))
     return table.to_native()
 
 
@@ -179,6 +189,7 @@ def check_points(X: Any, metric: str = "euclidean") -> Floats:
     small = X.dtype.itemsize <= (4 if X.dtype.kind == "f" else 2)
     points = _as(np.float32, X) if small else _as(np.float64, X)
     _check_finite(points)
+    _check_whole(X, points)
     return _unit_rows(points) if metric == "cosine" else points
 
 
@@ -270,6 +281,22 @@ def _check_finite(X: Floats) -> None:
     raise InputError(msg)
 
 
+def _check_whole(X: NDArray[Any], points: Floats) -> None:
+    """Refuse whole numbers so large that rows which differ would be copies of each other."""
+    if X.dtype.kind not in "iu" or X.dtype.itemsize < 8 or not X.size:
+        return
+    if max(-int(X.min()), int(X.max())) <= _EXACT:
+        return
+    if len(np.unique(X, axis=0)) > len(np.unique(points, axis=0)):
+        column = int(np.abs(points).max(axis=0).argmax())
+        msg = (
+            f"X has whole numbers beyond 2**53 (column {column}), which float64 cannot tell apart, "
+            f"so that rows which differ would be equal. Subtract a constant: X - X.min(axis=0); "
+            f"or leave the column out, if it is an id."
+        )
+        raise InputError(msg)
+
+
 def _unit_rows(X: Floats) -> Floats:
     """Rows divided by their length; the length is taken in float64 and safe from overflow."""
     largest = np.abs(X).max(axis=1, keepdims=True, initial=0.0).astype(np.float64)
@@ -289,6 +316,7 @@ def _unit_rows(X: Floats) -> Floats:
 
 def _as(dtype: type[np.float32] | type[np.float64], X: NDArray[Any]) -> Floats:
     """`X` itself, or a C-contiguous copy of another type."""
-    if dtype is np.float32:
-        return np.ascontiguousarray(X, dtype=np.float32)
-    return np.ascontiguousarray(X, dtype=np.float64)
+    with np.errstate(over="ignore"):  # what becomes infinite is told of
+        if dtype is np.float32:
+            return np.ascontiguousarray(X, dtype=np.float32)
+        return np.ascontiguousarray(X, dtype=np.float64)

@@ -59,7 +59,7 @@ def may_ask_the_rest(references: References, needed: float) -> bool:
     """
     if references.is_flat:
         return True
-    draw = stretched_decoys(references.points)
+    draw = stretched_decoys(references.typical)
 
     def looks_like_clusters(number: int) -> bool:
         decoy = draw(number)
@@ -80,10 +80,10 @@ def _shown_by_decoys(references: References, margin: float, step: int) -> Inflat
     covariance, of which some are very surprising. In up to three dimensions there are none of
     these: how lopsided a place is is seen there.
     """
-    kinds = [column_decoys(references.points, step, is_flat=references.is_flat)]
+    kinds = [column_decoys(references.typical, step, is_flat=references.is_flat)]
     counts: list[Callable[[F64], float]] = [np.max]
     if not references.is_flat:
-        kinds.append(normal_decoys(references.points, step))
+        kinds.append(normal_decoys(references.typical, step))
         counts.append(np.mean)
 
     def ask(kinds: list[Draw], first: int) -> list[list[_Shown]]:

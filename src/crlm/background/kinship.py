@@ -39,7 +39,7 @@ def keep_to_themselves(references: References, alpha: float) -> bool:
     mean = mean_strength(references)
     kinds = normal_decoys, stretched_decoys, column_decoys  # few backgrounds pass the first
     with one_blas_thread():
-        shown = (_shown(kind(references.points), references.n_jobs) for kind in kinds)
+        shown = (_shown(kind(references.typical), references.n_jobs) for kind in kinds)
         return all(mean > _another(means, alpha) for means in shown)
 
 

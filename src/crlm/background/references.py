@@ -31,6 +31,7 @@ _CELLS = 1 << 20  # of the data at a time, to find the middle: 8 MB
 # where a row stands, does not tell in the result.
 _QUANTUM = 2.0**-30
 _SPAN = float(np.iinfo(np.uint32).max)  # quanta from the nearest to the farthest, as a rule
+_MOST, _GAP = 0.9, 10.0  # of the rows; from one to the next, in distances from the middle
 _CLOSE = 1e-7  # below this share of the norms a product has lost too many digits
 
 
@@ -134,8 +135,23 @@ class References:
         return math.inf if self._span is None else float(self._span.shape[1])
 
     @cached_property
+    def typical(self) -> F64:
+        """The points, but for those far off: up to a tenth of them, beyond a wide gap.
+
+        One wrong number in a table is no cluster, and does nothing to those there are. But in what
+        is told of all points together, their covariance or the directions they span, it would be
+        all that there is. (Heavy tails have no such gaps.)
+        """
+        sq = np.sort(self._sq_norm)[int(_MOST * (len(self.points) - 1)) :]
+        gaps = np.flatnonzero(sq[1:] > _GAP**2 * sq[:-1])
+        if not len(gaps) or sq[0] == 0.0:
+            return self.points
+        typical: F64 = self.points[self._sq_norm <= sq[gaps[0]]]
+        return typical
+
+    @cached_property
     def _span(self) -> F64 | None:
-        return span(self.points)
+        return span(self.typical)
 
     def around_of(self, X: Floats, row: int) -> Around:
         """What lies around one row."""

@@ -43,7 +43,11 @@ class Grid(NamedTuple):
 def grid(references: References, log_low: float, log_high: float) -> Grid:
     """Radii from one to another, in steps of 2**(1/32); at most the 16 octaves below the last."""
     phase = _phase(references)
-    low, high = (log_R / math.log(2.0) * STEPS - phase for log_R in (log_low, log_high))
+    # Neither do the last bits of these decide on which side of a step they are.
+    low, high = (
+        round((log_R / math.log(2.0) * STEPS - phase) * _PLACES) / _PLACES
+        for log_R in (log_low, log_high)
+    )
     first = max(math.floor(low), math.ceil(high) - _MAX_RADII)
     at = np.arange(first, math.ceil(high) + 1) + phase
     return Grid(np.exp2(at / STEPS), at * math.log(2.0) / STEPS)

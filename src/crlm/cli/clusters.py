@@ -127,6 +127,11 @@ def why_nothing(model: CRLM) -> str:
             f"The data have only {count(len(model.labels_), 'row')}, so that none can have "
             f"{model.min_cluster_size:,}. Try a smaller --min-cluster-size."
         )
+    if cannot_be_told(model):
+        return (
+            "Too few rows differ to tell a cluster from background. With --sigma-max and --alpha "
+            "none every ball of two rows or more is reported."
+        )
     tried = some_landmarks(model)
     if tried and has_evidence(model):
         more = "a smaller --min-weight" if model.n_landmarks == "auto" else "--landmarks auto"
@@ -181,8 +186,18 @@ def has_evidence(model: CRLM) -> bool:
 
 
 def cannot_be_met(model: CRLM) -> bool:
-    """Whether a cluster is asked for that is larger than the data."""
-    return int(model.min_cluster_size) > len(model.labels_)
+    """Whether a cluster is asked for that is larger than the data; one row is no mistake."""
+    return int(model.min_cluster_size) > max(2, len(model.labels_))
+
+
+def cannot_be_told(model: CRLM) -> bool:
+    """Whether there are too few rows that differ."""
+    estimate = model.sigma_estimate_
+    if estimate is None or model.sigma_max != "auto":
+        return False
+    from crlm.cautions import differ_too_few
+
+    return differ_too_few(estimate)
 
 
 def is_too_small(model: CRLM) -> bool:

@@ -87,6 +87,9 @@ def _verdict(error: Exception) -> tuple[int, str]:
         abandon_stdout()
         what = "file too large (ulimit -f)" if error.errno == errno.EFBIG else "disk full"
         return NO_ROOM, f"{what} while writing to the standard output."
+    if isinstance(error, PermissionError):
+        where = f" for {error.filename}" if error.filename else ""
+        return BAD_INPUT, f"no permission{where}. Look at its rights, and at those of its folder."
     kind = type(error).__name__
     return UNEXPECTED, f"unexpected error: {kind}: {error}; run again with --debug and report it"
 

@@ -12,6 +12,7 @@ import click
 
 from crlm.cli.clusters import (
     cannot_be_met,
+    cannot_be_told,
     doubts,
     has_evidence,
     holds_everything,
@@ -355,7 +356,7 @@ def say_next(model: CRLM, rows: Rows | StreamedRows, options: FitOptions, sessio
         plain = rows if isinstance(rows, Rows) and options.metric == "euclidean" else None
         uneven = plain is not None and dominating(plain) is not None
         again = after_nothing(model, session.argv, path, uneven=uneven)
-        if again[0] != "explore" and options.files and not options.force:
+        if again[:1] not in ([], ["explore"]) and options.files and not options.force:
             again = [*again, "--force"]  # they have just been written
     elif path is None:
         again = [*session.argv, "-o", free_name("labels.csv")] if not options.output else []
@@ -373,6 +374,8 @@ def after_nothing(model: CRLM, argv: list[str], path: Path | None, *, uneven: bo
     estimate = model.sigma_estimate_
     if cannot_be_met(model):
         return without_option(argv, "-m", "--min-cluster-size")
+    if cannot_be_told(model):
+        return []
     if some_landmarks(model) and has_evidence(model):
         if model.n_landmarks == "auto":
             again = without_option(argv, "--min-weight")

@@ -14,12 +14,13 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from crlm.cli.options import FilePath, debug_option
+from crlm.cli.options import FilePath, comma_floats, comma_list, debug_option
 from crlm.cli.talk import STYLE
 from crlm.errors import ParameterError
 
 FILES = ("crlm.toml", "pyproject.toml")
 _PREFIX = "CRLM_"
+_MOST_THREADS = 1024  # more than any machine has, and no slip of the finger
 # Of one call: what to read and where to write, and that old files may go.
 _PERSONAL = {
     *("as_json", "config", "data", "debug", "force", "help", "out", "output", "to", "model"),
@@ -119,7 +120,7 @@ def _common() -> list[click.Option]:
         ),
         click.Option(
             ["--threads"],
-            type=click.IntRange(1),
+            type=click.IntRange(1, _MOST_THREADS),
             expose_value=False,
             callback=_limit_threads,
             help="Threads to use.  [default: every core]",
@@ -161,13 +162,30 @@ def _read_config(ctx: click.Context, param: click.Parameter, value: Path | None)
     given = _settings_of(path)
     verbs = ctx.parent.command.commands if ctx.parent else {}  # type: ignore[attr-defined]
     _check_names(given, verbs, path)
-    mine = given.get(ctx.info_name or "", {})
+    known = {param.name: param for param in ctx.command.params if is_setting(ctx.command, param)}
+    mine = given.get(ctx.info_name or "")
+    chosen = given | (mine if isinstance(mine, dict) else {})
     ctx.default_map = {
-        name: setting
-        for name, setting in (given | mine).items()
-        if any(param.name == name for param in ctx.command.params if is_setting(ctx.command, param))
+        name: _as_typed(known[name], setting, path)
+        for name, setting in chosen.items()
+        if name in known and not isinstance(setting, dict)  # which is of a command
     }
     ctx.meta["crlm.config"] = str(path)
+
+
+def _as_typed(param: click.Parameter, setting: Any, path: Path) -> Any:
+    """A setting as it would be typed, so that it is checked as on the command line."""
+    if getattr(param, "is_flag", False):
+        if isinstance(setting, bool):
+            return setting
+        msg = f"{path}: {param.name} is true or false, got {setting!r}."
+        raise ParameterError(msg)
+    if isinstance(setting, list):
+        if getattr(param.type, "func", None) in (comma_list, comma_floats):
+            return ",".join(map(str, setting))
+        msg = f"{path}: {param.name} is one value, got {setting!r}."
+        raise ParameterError(msg)
+    return str(setting).lower() if isinstance(setting, bool) else str(setting)
 
 
 def _settings_of(path: Path) -> dict[str, Any]:
