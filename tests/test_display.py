@@ -16,9 +16,11 @@ from crlm.display import (
     SweepDisplay,
 )
 from crlm.errors import InputError, MissingExtraError
+from crlm.explorer.view import project as project_view
 from crlm.gallery import pick_rows
 from crlm.look.admissible import admissible_interval
 from crlm.look.colors import GREY, PALETTE
+from crlm.look.projection import project
 
 # Bandwidths are drawn at random, and may be far too wide.
 pytestmark = pytest.mark.filterwarnings("ignore::crlm.errors.TooLargeWarning")
@@ -182,3 +184,11 @@ def test_data_of_another_size_are_refused(toy):
     model, X = toy
     with pytest.raises(InputError, match=r"X is 7 x 30, the model was fitted on 1,000 x 30"):
         ClusterMapDisplay.from_estimator(model, X[:7])
+
+
+def test_two_columns_are_shown_as_they_are():
+    X = np.random.default_rng(0).normal(size=(50, 2)) * [1.0, 3.0]
+    assert np.array_equal(project(X, X[:3]), X)
+    for view in ("clusters", "pca"):
+        xy = project_view(X, view, [np.arange(9)]).T
+        np.testing.assert_allclose(xy - xy[0], X - X[0], atol=1e-4 * np.abs(X).max())

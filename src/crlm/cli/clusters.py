@@ -116,7 +116,7 @@ def doubts(model: CRLM) -> list[str]:
         return []
     why = "σ_max is probably too large; background was absorbed."
     if model.sigma_max == "auto":
-        why = "What is left is little background to compare it with."
+        why = "That leaves little background to compare it with."
     return [f"cluster {largest} holds {100 * share:.0f} % of rows. {why}"]
 
 

@@ -86,13 +86,13 @@ def _nothing(model: CRLM) -> list[Alert]:
 
 
 def _absorbed(model: CRLM) -> list[Alert]:
-    shares = member_counts(model) / len(model.labels_)
-    if not len(shares) or shares.max() <= _MOST:
+    sizes, n = member_counts(model), len(model.labels_)
+    if not len(sizes) or sizes.max() <= _MOST * n:
         return []
-    j = int(shares.argmax())
-    text = f"Cluster {j} holds {shares[j]:.0%} of all rows. "
+    j = int(sizes.argmax())
+    text = f"Cluster {j} holds {sizes[j]:,} of {n:,} rows. "
     if model.sigma_max == "auto":
-        text += "What is left is little background to compare it with: look at its members."
+        text += "That leaves little background to compare it with: look at its members."
     else:
         text += "σ_max is probably too large, and background was absorbed; try a smaller one."
     return [Alert("warning", "One cluster holds most rows", text)]
