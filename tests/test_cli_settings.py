@@ -103,7 +103,10 @@ def test_columns_in_a_file_may_be_a_list_of_numbers(run):
     Path("crlm.toml").write_text("columns = [0, 2]\n")
     assert run("fit", "toy.npy", "-q")[0] == 0
     assert CRLM.load("toy.crlm.npz").n_features_in_ == 2
-    assert run("sigma", "toy.npy", "--threads", 10**22)[0] == 2
+    assert run("sigma", "toy.npy", "--threads", 10**22)[0] == 0
+    Path("some.csv").write_text('"a,b",c\n1,2\n3,4\n')
+    Path("crlm.toml").write_text('columns = ["a,b", "c"]\n')
+    assert run("info", "some.csv")[0] == 0
 
 
 def test_wrong_variable_is_named(run, monkeypatch):

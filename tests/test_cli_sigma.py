@@ -105,7 +105,7 @@ def test_json_is_one_object_with_everything(run, toy):
     record = json.loads(out, parse_constant=pytest.fail)
     estimate = CRLM().fit(toy).sigma_estimate_
     assert (code, err) == (0, "")
-    assert (record["schema"], record["data"]) == ("crlm.bandwidth.sigma/1", "toy.npy")
+    assert (record["schema"], record["data"]) == ("crlm.sigma/1", "toy.npy")
     assert (record["n"], record["d"], record["dropped"]) == (800, 30, 0)
     assert (record["metric"], record["alpha"]) == ("euclidean", 0.01)
     for name in ("suggested", "evidence", "peaks", "gap", "score", "alternatives"):

@@ -255,6 +255,8 @@ def test_a_cluster_of_most_rows_is_told_to_be_beyond_the_test():
         model = CRLM(2.2).fit(data)
     assert model.n_clusters_ == 0
     assert seen[0].filename == __file__
+    copies = np.vstack([np.zeros((900, 10)), rng.uniform(-10, 10, size=(100, 10))])
+    assert not CRLM(0.5).fit(copies).n_clusters_  # one row, and no warning
     found = CRLM(2.2, alpha=None, max_clusters=1).fit(data)  # as the message says
     assert found.cluster_sizes_.tolist() == [900]
 
@@ -272,16 +274,23 @@ def test_whole_numbers_that_float64_cannot_tell_apart_are_no_copies():
     for X_ in (near, near.astype(np.uint64)):
         with pytest.raises(InputError, match=r"beyond 2\*\*53 \(column 0\).*X - X.min\(axis=0\)"):
             CRLM(5.0).fit(X_)
+    frame = pd.DataFrame({"id": 2**60 + np.arange(20), "b": np.zeros(20)})
+    with pytest.raises(InputError, match=r"beyond 2\*\*53 \(column 0\)"):
+        CRLM(5.0).fit(frame)
+    assert CRLM(5.0, alpha=None).fit(frame.assign(b=np.arange(20.0))).n_duplicates_ == 0
     CRLM(5.0, alpha=None).fit(near - near.min(axis=0))  # as the message says
     times = 1_700_000_000_000_000_000 + 10**9 * np.arange(60)[:, None]  # which stay apart
     assert CRLM(1e9, alpha=None).fit(times).n_duplicates_ == 0
 
 
-@pytest.mark.parametrize("cell", ["x", [1, 2]])
+@pytest.mark.parametrize("cell", ["x", [1, 2], {}])
 def test_objects_in_a_dataframe_that_are_no_numbers_are_shown(cell):
-    frame = pd.DataFrame({"a": [1.0, 2.0], "b": pd.Series([1, cell], dtype=object)})
-    with pytest.raises((InputError, TypeError), match=r"not numbers: 'b'|in row 1"):
-        CRLM().fit(frame)
+    for first in (1, cell):
+        frame = pd.DataFrame({"a": [1.0, 2.0], "b": pd.Series([first, cell], dtype=object)})
+        with pytest.raises(InputError, match=r"not numbers: 'b'|in row [01] of column 'b'"):
+            CRLM().fit(frame)
+    numbers = pd.DataFrame({"a": pd.Series([1, 2.5, 3], dtype=object)})
+    assert CRLM(5.0, alpha=None).fit(numbers).n_clusters_ == 1
 
 
 def test_two_columns_of_one_name_are_told_apart_from_a_bug():

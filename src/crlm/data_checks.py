@@ -69,8 +69,25 @@ def _dataframe(X: Any) -> Any:
         raise InputError(msg)
     for name in names:
         if schema[name] == nw.Object:
-            _real_numbers(np.array([[cell] for cell in table[name].to_list()], dtype=object))
+            _check_objects(name, table[name].to_list())
+    if any(schema[name] in (nw.Int64, nw.UInt64) for name in names):
+        _check_whole([table[name].to_numpy() for name in names])
     return table.to_native()
+
+
+def _check_objects(name: str, cells: list[Any]) -> None:
+    """Refuse a column of a dataframe that has something in it that is no number."""
+    for row, cell in enumerate(cells):
+        try:
+            float(cell)
+        except (TypeError, ValueError, OverflowError) as error:
+            if cell is None:
+                continue
+            msg = (
+                f"X must be a table of numbers, but has {cell!r:.60} in row {row} of column "
+                f"{name!r}. Drop or encode what is no number."
+            )
+            raise InputError(msg) from error
 
 
 def _array(X: Any) -> NDArray[Any]:
@@ -189,7 +206,8 @@ def check_points(X: Any, metric: str = "euclidean") -> Floats:
     small = X.dtype.itemsize <= (4 if X.dtype.kind == "f" else 2)
     points = _as(np.float32, X) if small else _as(np.float64, X)
     _check_finite(points)
-    _check_whole(X, points)
+    if X.dtype.kind in "iu":
+        _check_whole(list(X.T))
     return _unit_rows(points) if metric == "cosine" else points
 
 
@@ -281,20 +299,26 @@ def _check_finite(X: Floats) -> None:
     raise InputError(msg)
 
 
-def _check_whole(X: NDArray[Any], points: Floats) -> None:
+def _check_whole(columns: list[NDArray[Any]]) -> None:
     """Refuse whole numbers so large that rows which differ would be copies of each other."""
-    if X.dtype.kind not in "iu" or X.dtype.itemsize < 8 or not X.size:
+    large = [j for j, column in enumerate(columns) if _is_large(column)]
+    if not large:
         return
-    if max(-int(X.min()), int(X.max())) <= _EXACT:
-        return
-    if len(np.unique(X, axis=0)) > len(np.unique(points, axis=0)):
-        column = int(np.abs(points).max(axis=0).argmax())
+    rough = np.column_stack([column.astype(np.float64) for column in columns])
+    halves = [half.astype(np.float64) for j in large for half in divmod(columns[j], 2**32)]
+    exact = np.column_stack([rough, *halves])
+    if len(np.unique(exact, axis=0)) > len(np.unique(rough, axis=0)):
         msg = (
-            f"X has whole numbers beyond 2**53 (column {column}), which float64 cannot tell apart, "
-            f"so that rows which differ would be equal. Subtract a constant: X - X.min(axis=0); "
-            f"or leave the column out, if it is an id."
+            f"X has whole numbers beyond 2**53 (column {large[0]}), which float64 cannot tell "
+            f"apart, so that rows which differ would be equal. Subtract a constant: "
+            f"X - X.min(axis=0); or leave the column out, if it is an id."
         )
         raise InputError(msg)
+
+
+def _is_large(column: NDArray[Any]) -> bool:
+    whole = column.dtype.kind in "iu" and column.dtype.itemsize == 8 and len(column) > 0
+    return whole and max(-int(column.min()), int(column.max())) > _EXACT
 
 
 def _unit_rows(X: Floats) -> Floats:

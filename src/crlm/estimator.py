@@ -293,7 +293,7 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
             clusters = task.clusters(near, sigma_max)
         total = task.weights.sum().item()
         untested = estimate is None and task.alpha is not None and not clusters
-        is_most = untested and task.is_most(near)
+        is_most = untested and task.is_most(first_losses, sigma_max)
         if estimate is not None or task.min_size > total or is_most:
             from crlm.cautions import warn  # seldom for a given bandwidth
 

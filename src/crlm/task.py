@@ -10,13 +10,15 @@ from itertools import chain, islice
 from typing import Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from crlm.background.growth import LARGEST
 from crlm.background.significance import Background, Judge, least_weight
 from crlm.bandwidth.sigma import ALPHA, SigmaEstimate, suggest_sigma_max
-from crlm.greedy import Ball, Cluster, accepted_balls, balls_by_loss, mean_shift_step
+from crlm.greedy import Ball, Cluster, accepted_balls, mean_shift_step
 from crlm.loss import G_PAPER, sq_cutoff
 from crlm.search import Floats, Neighbourhood, Weights
+from crlm.search.distance import sq_distances_of_pairs
 
 
 class Judged(NamedTuple):
@@ -178,11 +180,13 @@ class Task:
             return []
         return [(ball, judge.p_value(ball)) for ball in balls]
 
-    def is_most(self, near: Neighbourhood) -> bool:
-        """Whether the ball of least loss holds most points, but not all; while none was removed."""
-        best = next(balls_by_loss(near, self.weights), None)
-        total = self.weights.sum().item()
-        return best is not None and LARGEST * total < best.size < total
+    def is_most(self, losses: NDArray[np.int64], sigma_max: float) -> bool:
+        """Whether the ball of least loss holds most of the rows that differ, but not all."""
+        n, d = self.X.shape
+        rows, best = np.arange(n), np.full(n, losses.argmin())
+        near = sq_distances_of_pairs(self.X, rows, self.X, best) < sq_cutoff(sigma_max, d, self.G)
+        distinct = self.background.references.distinct
+        return bool(LARGEST * distinct.sum() < (near & distinct).sum() < distinct.sum())
 
     def _is_large(self, ball: Ball) -> bool:
         return ball.size >= self.min_size

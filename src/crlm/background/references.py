@@ -136,11 +136,11 @@ class References:
 
     @cached_property
     def typical(self) -> F64:
-        """The points, but for those far off: up to a tenth of them, beyond a wide gap.
+        """The points, but for those far off: about a tenth of them at most, beyond a wide gap.
 
         One wrong number in a table is no cluster, and does nothing to those there are. But in what
         is told of all points together, their covariance or the directions they span, it would be
-        all that there is. (Heavy tails have no such gaps.)
+        all that there is. (Heavy tails seldom have such gaps.)
         """
         sq = np.sort(self._sq_norm)[int(_MOST * (len(self.points) - 1)) :]
         gaps = np.flatnonzero(sq[1:] > _GAP**2 * sq[:-1])

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _SIGN = {"exact": "", "at least": "≥ ", "at most": "≤ "}
 
 # What the paper assumes in order to have something that was measured here.
-_FOR = {"C2": "cover", "A3": "cover", "A1": "C1", "A2": "separation", "weight": "loss"}
+_FOR = {"C2": "cover", "A1": "C1", "A2": "separation", "weight": "loss"}
 
 
 def trust_lines(model: CRLM) -> list[str]:

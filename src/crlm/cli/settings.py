@@ -20,7 +20,7 @@ from crlm.errors import ParameterError
 
 FILES = ("crlm.toml", "pyproject.toml")
 _PREFIX = "CRLM_"
-_MOST_THREADS = 1024  # more than any machine has, and no slip of the finger
+_MOST_THREADS = 1024  # libraries cannot count to any number
 # Of one call: what to read and where to write, and that old files may go.
 _PERSONAL = {
     *("as_json", "config", "data", "debug", "force", "help", "out", "output", "to", "model"),
@@ -120,7 +120,7 @@ def _common() -> list[click.Option]:
         ),
         click.Option(
             ["--threads"],
-            type=click.IntRange(1, _MOST_THREADS),
+            type=click.IntRange(1),
             expose_value=False,
             callback=_limit_threads,
             help="Threads to use.  [default: every core]",
@@ -147,7 +147,7 @@ def _limit_threads(ctx: click.Context, param: click.Parameter, value: int | None
     import scipy.linalg  # noqa: F401 - what is not loaded yet cannot be limited
     from threadpoolctl import threadpool_limits
 
-    ctx.with_resource(threadpool_limits(limits=value))
+    ctx.with_resource(threadpool_limits(limits=min(value, _MOST_THREADS)))
 
 
 # The file
@@ -181,7 +181,10 @@ def _as_typed(param: click.Parameter, setting: Any, path: Path) -> Any:
         msg = f"{path}: {param.name} is true or false, got {setting!r}."
         raise ParameterError(msg)
     if isinstance(setting, list):
-        if getattr(param.type, "func", None) in (comma_list, comma_floats):
+        kind = getattr(param.type, "func", None)
+        if kind is comma_list:
+            return [str(item) for item in setting]  # of which one may have a comma
+        if kind is comma_floats:
             return ",".join(map(str, setting))
         msg = f"{path}: {param.name} is one value, got {setting!r}."
         raise ParameterError(msg)

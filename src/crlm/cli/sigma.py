@@ -88,7 +88,7 @@ def suggest(rows: Rows, alpha: float | None, metric: str) -> SigmaEstimate:
 def record(estimate: SigmaEstimate, rows: Rows, alpha: float | None, metric: str) -> dict[str, Any]:
     """Say it to programs: the numbers, the histogram, and the curve behind the choice."""
     return {
-        "schema": "crlm.bandwidth.sigma/1",
+        "schema": "crlm.sigma/1",
         **rows.facts,
         "metric": metric,
         "alpha": alpha,

@@ -32,7 +32,10 @@ class ClusterMapDisplay:
 
     @classmethod
     def from_estimator(cls, model: CRLM, X: Any, *, ax: Any = None) -> Self:
-        """Draw the data of a fitted model, seen along the plane that parts its clusters best."""
+        """Draw the data of a fitted model, seen along the plane that parts its clusters best.
+
+        Two columns are drawn as they are.
+        """
         points = points_of_fit(model, X)
         return cls(project(points, model.cluster_centers_), model.labels_).plot(ax)
 

@@ -37,8 +37,9 @@ _FLAGS = {
     "refine": "--refine",
 }
 # Those that say which rows are read from a file, and what is done to them.
-_ROWS = {"key", "columns", "header", "vector", "descriptor", "sample", "seed", "drop_invalid"}
-_ROWS |= {"standardize", "normalize"}
+_ROWS = {"key", "columns", "header", "vector", "descriptor", "sample", "seed"}
+_SWITCHES = {"standardize", "normalize", "drop_invalid"}  # off unless said
+_ROWS |= _SWITCHES
 _LIBRARIES = ("numpy", "scipy", "scikit-learn")
 
 
@@ -97,6 +98,8 @@ def _flag(name: str, value: Any) -> list[str]:
     (['--no-header'], ['--columns', 'a,b'], ['--alpha', 'none'])
     """
     flag = f"--{name.replace('_', '-')}"
+    if value is False and name in _SWITCHES:
+        return []
     if isinstance(value, bool):
         return [flag if value else flag.replace("--", "--no-", 1)]
     if isinstance(value, list):
