@@ -445,3 +445,11 @@ def test_memory_does_not_grow_with_the_file(run, toy, monkeypatch):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 6_000_000
+
+
+@pytest.mark.parametrize("command", ["fit", "sigma"])
+def test_a_model_in_the_place_of_data_is_told_apart(run, command):
+    run("fit", "toy.npy", "-q")
+    code, _, err = run(command, "toy.crlm.npz")
+    assert code == 3
+    assert "toy.crlm.npz is a model, not data. Give the file that it was made of" in err

@@ -226,6 +226,12 @@ def _read_headers(archive: zipfile.ZipFile, source: str) -> dict[str, Header]:
 
 def only_matrix(headers: dict[str, Header], source: str) -> str:
     """Name of the only 2-D array of numbers."""
+    if {"labels", "center_indices", "ball_centers"} <= headers.keys():
+        msg = (
+            f"{source} is a model, not data. Give the file that it was made of; report, explore, "
+            f"predict, check and export take a model."
+        )
+        raise InputError(msg)
     matrices = {
         name: h for name, h in headers.items() if len(h.shape) == 2 and not _dtype_problem(h.dtype)
     }
