@@ -43,7 +43,7 @@ class Grid(NamedTuple):
 def grid(references: References, log_low: float, log_high: float) -> Grid:
     """Radii from one to another, in steps of 2**(1/32); at most the 16 octaves below the last."""
     phase = _phase(references)
-    # Neither do the last bits of these decide on which side of a step they are.
+    # The last bit of a distance must not decide on which side of a step it is.
     low, high = (
         round((log_R / math.log(2.0) * STEPS - phase) * _PLACES) / _PLACES
         for log_R in (log_low, log_high)
