@@ -18,6 +18,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from crlm.search.parallel import one_blas_thread
+
 F32 = NDArray[np.float32]
 F64 = NDArray[np.float64]
 
@@ -82,7 +84,8 @@ def span(points: F64) -> F64 | None:
     centred = points - points.mean(axis=0)
     least = _NONE * np.linalg.norm(centred)
     for some in (centred[:_TRIED], centred):  # some points extend no farther than all
-        _, extents, directions = np.linalg.svd(some, full_matrices=False)
+        with one_blas_thread():  # of few rows more take hundreds of times as long
+            _, extents, directions = np.linalg.svd(some, full_matrices=False)
         n_directions = int((extents > least).sum())
         if n_directions > MAX_SPAN:
             return None

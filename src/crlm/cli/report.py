@@ -69,8 +69,8 @@ def report(
     from crlm import CRLM
 
     target = out or default_name(model)
+    found = CRLM.load(model)  # what is no model need not hear of its report
     check_outputs([target], force, source=model, formats=FORMATS)
-    found = CRLM.load(model)
     given = known_of_rows(meta, image, truth)
     with progress_bar(STYLE.progress and not STYLE.quiet, "Bandwidths") as found.progress:
         found.report(target, rows_at(found, data), title=title, force=force, **given)
