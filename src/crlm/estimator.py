@@ -346,7 +346,7 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
             return self._neighbourhood(task, sigma_max)
         d = task.X.shape[1]
         closer = pairs.closer(sq_cutoff(sigma_max, d, task.G))
-        return StoredGraph(closer, sigma_max, d, task.G, task.weights)
+        return StoredGraph(closer, sigma_max, d, task.G, task.weights, task.counted)
 
     def _neighbourhood(self, task: Task, sigma_max: float) -> Neighbourhood:
         """Losses and balls of all rows."""
@@ -355,6 +355,7 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
             sigma_max,
             task.G,
             task.weights,
+            task.counted,
             memory_limit=task.memory_limit,
             n_jobs=task.n_jobs,
             progress=task.progress,

@@ -116,7 +116,8 @@ def walk(task: Task, sigmas: NDArray[np.float64]) -> SigmaPath:
 
 def clusters_at(task: Task, ranked: RankedPairs, sigma: float) -> list[Judged]:
     """Clusters at a bandwidth whose pairs are all among those given."""
-    return task.clusters(ranked.near(sigma, task.X.shape[1], task.G, task.weights), sigma)
+    near = ranked.near(sigma, task.X.shape[1], task.G, task.weights, task.counted)
+    return task.clusters(near, sigma)
 
 
 def _follow(members: list[list[NDArray[np.intp]]]) -> list[NDArray[np.intp]]:

@@ -56,6 +56,11 @@ class Task:
         return replace(self, learnt=self.background.remembering())
 
     @property
+    def counted(self) -> NDArray[np.bool_] | None:
+        """Rows that count as points of a ball when it is judged: copies once; None for all."""
+        return None if self.alpha is None else self.background.references.distinct
+
+    @property
     def _level(self) -> float:
         return self.alpha or ALPHA
 
@@ -173,8 +178,9 @@ class Task:
         if n_distinct is None:
             promising &= self.background.references.distinct  # a copy has the same ball
         judge = Judge(self.X, self.background, self.radius(sigma_max), self.alpha, n_distinct)
-        accept, may = partial(self._accepts, judge), judge.may_be_centers(near)
-        found = accepted_balls(near, weights, accept, np.flatnonzero(promising), may)
+        candidates = np.flatnonzero(promising)
+        accept, may = partial(self._accepts, judge), judge.may_be_centers(near, candidates)
+        found = accepted_balls(near, weights, accept, candidates, may)
         balls = list(islice(found, self.k))
         if not judge.any_beyond_doubt(chain(balls, found)):  # those beyond the limit count too
             return []

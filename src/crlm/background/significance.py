@@ -29,7 +29,6 @@ from collections.abc import Callable, Iterable
 from copy import copy
 from dataclasses import dataclass, fields
 from functools import cached_property
-from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -203,24 +202,6 @@ class Background:
             surprise = np.where(by_the_rest, by_all, surprise)
         return np.where(m + 1 >= MIN_SIZE, np.minimum(log_n - surprise, 0.0), 0.0)
 
-    def at_best(
-        self, log_r: F64, log_R: float | F64, degrees: NDArray[np.intp] | None, log_alpha: float
-    ) -> F64:
-        """Log p-values that balls have at best, around rows at these distances from references.
-
-        By as many points as a ball has when nothing is removed (`degrees`), or if nobody has
-        counted them, as the references inside it can possibly stand for.
-        """
-        w, n = self.references.w, log_r.shape[1]
-        inside = (log_R > log_r.T).sum(axis=0) - 1
-        # Each reference stands for w points, give or take; when all are references, exactly.
-        most = inside + (1.0 - 1.0 / w) * (4.0 * np.sqrt(inside) + 6.0)
-        # Of those, no more than a cluster can have: others may be removed, or be fewer.
-        m = np.ceil(w * np.minimum(most, LARGEST * n)).astype(np.intp)
-        if degrees is not None:
-            m = np.minimum(m, degrees)
-        return self.log_p(self.references.level(log_r), m, log_R, log_alpha)
-
     def _deflated(self, surprise: F64, m: NDArray[np.intp], severe: bool) -> F64:
         """Surprises of balls of `m` points, less what decoys show."""
         if not severe:
@@ -273,30 +254,30 @@ class Judge:
         """P-value of a ball that was judged."""
         return math.exp(self._log_p[ball.center_index])
 
-    def may_be_centers(
-        self, near: Neighbourhood, rows: NDArray[np.intp] | None = None
-    ) -> Callable[[int], bool]:
-        """Function that says whether the ball of a row, or of one of some, may be more than chance.
+    def may_be_centers(self, near: Neighbourhood, rows: NDArray[np.intp]) -> Callable[[int], bool]:
+        """Function that says whether the ball of one of some rows may be more than chance.
 
-        Judged without looking for the ball (:meth:`Background.at_best`): a search that did not
-        store pairs is so spared most balls. Rows are judged in blocks, in the order of their
-        losses, and only when one of them comes up: most members of a cluster are gone by then.
+        Judged by the number of its points, without looking for them: a search that did not store
+        pairs is so spared most balls. Rows are judged in blocks, in the order of their losses, and
+        only when one of them comes up: most members of a cluster are gone by then. A row that has
+        lost neighbours since is judged again, for a ball of fewer points may be more surprising:
+        the shell around it is another.
         """
-        known: dict[int, bool] = {}
-        degrees = near.degrees
-        rows = np.flatnonzero(near.alone > near.L) if rows is None else rows
-        queue = iter(rows[np.argsort(near.L[rows], kind="stable")].tolist())
+        judged, passed = np.full(len(near.L), -1), np.zeros(len(near.L), dtype=bool)
         size = 4
 
         def may(i: int) -> bool:
-            nonlocal size
-            if i not in known:
-                left = (row for row in queue if row != i and row not in known and near.alive[row])
-                block = np.array([i, *islice(left, size)], dtype=np.intp)
+            nonlocal rows, size
+            if judged[i] != near.m[i]:
+                rows = rows[near.alive[rows]]
+                others = rows[(judged[rows] != near.m[rows]) & (rows != i)]
+                if len(others) > size:
+                    others = others[np.argpartition(near.L[others], size)[:size]]
+                block = np.append(others, i)
+                judged[block] = m = near.m[block]
+                passed[block] = self._may_pass(block, m)
                 size = min(2 * size, MEASURED - 1)
-                passed = self._may_pass(block, None if degrees is None else degrees[block])
-                known.update(zip(block.tolist(), passed.tolist(), strict=True))
-            return known[i]
+            return bool(passed[i])
 
         return may
 
@@ -312,15 +293,13 @@ class Judge:
             found.append(rows[part][(log_p <= self._log_alpha) | (counts > most)])
         return np.concatenate(found)
 
-    def _may_pass(
-        self, rows: NDArray[np.intp], degrees: NDArray[np.intp] | None
-    ) -> NDArray[np.bool_]:
-        passed = np.ones(len(rows), dtype=np.bool_)
-        if degrees is not None:  # too few need not be measured
-            passed = degrees >= MIN_SIZE - 1
-            rows, degrees = rows[passed], degrees[passed]
+    def _may_pass(self, rows: NDArray[np.intp], m: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which balls may be more than chance; are, where lopsided places do not matter."""
+        passed = m >= MIN_SIZE - 1  # too few need not be measured
+        rows, m = rows[passed], m[passed]
         if len(rows):
-            log_r = self._background.references.log_r_of(self._X, rows)
-            log_p = self._background.at_best(log_r, self._log_R, degrees, self._log_alpha)
+            references = self._background.references
+            level = references.level(references.log_r_of(self._X, rows))
+            log_p = self._background.log_p(level, m, self._log_R, self._log_alpha)
             passed[passed] = log_p <= self._log_alpha
         return passed

@@ -18,7 +18,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from crlm.background.growth import Growth
+from crlm.background.growth import LARGEST, Growth
 from crlm.background.significance import Background, Judge
 from crlm.bandwidth.own import Own
 from crlm.greedy import Ball, accepted_balls
@@ -32,6 +32,9 @@ Rows = NDArray[np.intp]
 # loses a sixth of its background, which is what a small cluster may need to be seen.
 _STEPS = np.exp2(-np.arange(1, 17) / 8.0)
 _LARGEST = 0.5  # p-value that is some evidence, beside however many clusters
+# A ball holds no more points than its references and so many standard deviations stand for, and a
+# few more where there are hardly any; once in tens of thousands.
+_DEVIATIONS, _FEW = 4.0, 6.0
 
 
 @dataclass(frozen=True)
@@ -103,5 +106,14 @@ class Closer:
             )
             steps[part] = best = surprise.argmax(axis=0)
             surprises[part] = surprise[best, which]
-            log_p[part] = self.background.at_best(log_r, log_R[best], None, log_largest)
+            m = self._most(inside[best, which], log_r.shape[1])
+            level = references.level(log_r)
+            log_p[part] = self.background.log_p(level, m, log_R[best], log_largest)
         return steps, surprises, log_p
+
+    def _most(self, inside: Rows, n: int) -> Rows:
+        """Points that balls hold at most, by the references inside; no more than a cluster can."""
+        w = self.background.references.w
+        # Each stands for w points, give or take; when all are references, exactly.
+        most = inside + (1.0 - 1.0 / w) * (_DEVIATIONS * np.sqrt(inside) + _FEW)
+        return np.ceil(w * np.minimum(most, LARGEST * n)).astype(np.intp)

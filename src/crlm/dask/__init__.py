@@ -112,7 +112,8 @@ class CRLM(estimator.CRLM):
             pairs = find_pairs(data, task.X, sigma_max, task.G, self._metric_of_fit, budget)
         except MemoryLimitError:
             return super()._neighbourhood(task, sigma_max)  # without storing them
-        return StoredGraph(pairs, sigma_max, task.X.shape[1], task.G, task.weights)
+        d = task.X.shape[1]
+        return StoredGraph(pairs, sigma_max, d, task.G, task.weights, task.counted)
 
     def predict(self, X: Any) -> Any:
         """Cluster of each row: the first ball, in the order found, that contains it, or -1."""

@@ -208,19 +208,18 @@ class Engine:
     def _judged(self, task: Task, sigma: float) -> list[Judged]:
         if sigma <= self.high:
             return clusters_at(task, self._ranked, sigma)
-        return task.clusters(self._search(sigma), sigma)
+        return task.clusters(self._search(task, sigma), sigma)
 
     def _near(self, settings: Settings) -> Any:
         if settings.sigma > self.high:
-            return self._search(settings.sigma)
+            return self._search(self.task, settings.sigma)
         d, G = self.task.X.shape[1], self.task.G
         pairs = self.pairs.closer(sq_cutoff(settings.sigma, d, G))
         return StoredGraph(pairs, settings.sigma, d, G, self.task.weights)
 
-    def _search(self, sigma: float) -> Any:
-        task = self.task
+    def _search(self, task: Task, sigma: float) -> Any:
         return neighbourhood(
-            *(task.X, sigma, task.G, task.weights),
+            *(task.X, sigma, task.G, task.weights, task.counted),
             memory_limit=task.memory_limit,
             n_jobs=task.n_jobs,
         )

@@ -210,10 +210,13 @@ class LandmarkGraph:
         self._groups, self._m = groups, m
         self.alone = alone
         self.alive = np.ones(m + groups.n_groups, dtype=bool)
-        self.degrees = None  # groups may hold copies
+        # Groups may hold copies, which count once. A landmark's own row is in one of them.
+        self._n_distinct = np.diff(groups.mark_ptr)
+        self.m = np.full(m, -1, dtype=np.int64)
         self.L = np.zeros(m, dtype=np.int64)
         np.add.at(self.L, groups.landmarks, groups.losses)
         owner = np.repeat(np.arange(groups.n_groups), np.diff(groups.indptr))
+        np.add.at(self.m, groups.landmarks, self._n_distinct[owner])
         order = np.argsort(groups.landmarks, kind="stable")
         self._by_landmark = owner[order]
         self._ptr = np.searchsorted(groups.landmarks[order], np.arange(m + 1))
@@ -233,7 +236,8 @@ class LandmarkGraph:
         for g in (C - self._m).tolist():
             entries = slice(int(self._groups.indptr[g]), int(self._groups.indptr[g + 1]))
             self.L[self._groups.landmarks[entries]] -= self._groups.losses[entries]
+            self.m[self._groups.landmarks[entries]] -= self._n_distinct[g]
 
     def n_distinct(self, C: NDArray[np.intp]) -> int:
         """Rows of these groups, copies counted once."""
-        return int(np.diff(self._groups.mark_ptr)[C - self._m].sum())
+        return int(self._n_distinct[C - self._m].sum())

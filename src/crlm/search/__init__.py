@@ -34,7 +34,7 @@ from crlm.search.estimate import in_words as time_in_words
 from crlm.search.estimate import seconds_of_blocks, seconds_of_dense, seconds_of_tree
 from crlm.search.filter import frame
 from crlm.search.graph import Neighbourhood, StoredGraph
-from crlm.search.pairs import Pairs, Weights
+from crlm.search.pairs import Counted, Pairs, Weights
 from crlm.search.parallel import Progress, one_blas_thread
 from crlm.search.plan import Plan, is_tiled, make_plan, near_share
 from crlm.search.ranked import RankedPairs
@@ -49,6 +49,7 @@ from crlm.search.tree import (
 )
 
 __all__ = [
+    "Counted",
     "Floats",
     "Neighbourhood",
     "Pairs",
@@ -72,6 +73,7 @@ def neighbourhood(
     sigma_max: float,
     G: float,
     weights: Weights,
+    counted: Counted | None = None,
     *,
     memory_limit: int,
     n_jobs: int = 1,
@@ -88,6 +90,8 @@ def neighbourhood(
         Of the loss.
     weights : ndarray of shape (n,)
         How many points each row stands for.
+    counted : ndarray of shape (n,) of bool, or None
+        Rows that count as neighbours, copies once; None for all.
     memory_limit : int
         Bytes that may be allocated. Less means more time, never another result.
     n_jobs : int
@@ -105,12 +109,12 @@ def neighbourhood(
         if engine in ("tree", "stored"):
             try:
                 pairs = search.pairs(engine, progress)
-                return StoredGraph(pairs, sigma_max, X.shape[1], G, weights)
+                return StoredGraph(pairs, sigma_max, X.shape[1], G, weights, counted)
             except MemoryLimitError:
                 log.info("more pairs than expected; going on without storing them")
         blocks = None if engine == "dense" else search.blocks()
         return StreamedGraph(
-            X, blocks, cutoff, sigma_max, G, weights, n_jobs=n_jobs, progress=progress
+            X, blocks, cutoff, sigma_max, G, weights, counted, n_jobs=n_jobs, progress=progress
         )
 
 

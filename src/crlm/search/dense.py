@@ -8,7 +8,8 @@ comes for a block of pairs from one product in float64, with an error of at most
 :mod:`crlm.search.filter` with the unit roundoff of float64, plus the rounding of the definition
 itself. Rounding t gives the same whole number as rounding the measured loss unless t lies
 within E of a half, and only those pairs are measured. E is about 1e-4, so they are few, and the
-sums are the same to the bit as those of measured pairs.
+sums are the same to the bit as those of measured pairs. A pair is near if t is below 0; within E of
+that it is measured too.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from crlm.loss import QUANTUM, fixed_point, robust_loss
+from crlm.loss import QUANTUM, fixed_point, robust_loss, sq_cutoff
 from crlm.search.distance import Floats, sq_distances_of_pairs
 from crlm.search.filter import middle
-from crlm.search.pairs import Charge, Part, Weights, weigh
+from crlm.search.pairs import Charge, Counted, Part, Weights, weigh
 
 TILE = (1024, 512)  # rows and columns of a block
 _U = 2.0**-53
@@ -30,14 +31,18 @@ _U = 2.0**-53
 
 def dense_workspace(d: int, n_jobs: int) -> int:
     """Bytes that the blocks of all threads take."""
-    return n_jobs * (TILE[0] * TILE[1] * 18 + (3 * TILE[0] + 2 * TILE[1]) * (d + 2) * 8) + (1 << 24)
+    return n_jobs * (TILE[0] * TILE[1] * 20 + (3 * TILE[0] + 2 * TILE[1]) * (d + 2) * 8) + (1 << 24)
 
 
 class DenseLosses:
     """Losses between any rows of `X`, a block at a time."""
 
-    def __init__(self, X: Floats, sigma_max: float, G: float, weights: Weights) -> None:
-        self._X, self._sigma_max, self._G, self._weights = X, sigma_max, G, weights
+    def __init__(
+        self, X: Floats, sigma_max: float, G: float, weights: Weights, counted: Counted
+    ) -> None:
+        self._X, self._sigma_max, self._G = X, sigma_max, G
+        self._weights, self._counted = weights, counted
+        self._sq_cutoff = sq_cutoff(sigma_max, X.shape[1], G)
         self._center = middle(X)
         # A sum over a block stays below 2**53, where float64 still counts by ones.
         self._plain = bool((weights == 1).all()) and G * TILE[1] / QUANTUM < 2.0**53
@@ -53,11 +58,13 @@ class DenseLosses:
         return [partial(self._part, rows, C) for rows in tiles]
 
     def _part(self, rows: NDArray[np.intp], C: NDArray[np.intp]) -> list[Charge]:
-        return [(rows, self.sums(rows, C))]
+        return [Charge(rows, *self.sums(rows, C))]
 
-    def sums(self, rows: NDArray[np.intp], others: NDArray[np.intp]) -> NDArray[np.int64]:
-        """Loss of each of `rows` from the `others` in its ball, itself not counted."""
-        L = np.zeros(len(rows), dtype=np.int64)
+    def sums(
+        self, rows: NDArray[np.intp], others: NDArray[np.intp]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Loss of each of `rows` from the `others` in its ball, without itself; and how many."""
+        L, m = np.zeros((2, len(rows)), dtype=np.int64)
         right = self._right(rows)
         left = np.empty_like(right)
         np.multiply(right[:, :-2], -2.0 / QUANTUM, out=left[:, :-2])
@@ -76,11 +83,14 @@ class DenseLosses:
             error = self._error(longest + float(panel[:, -1].max()))
             # Squares of far outliers may overflow; what is no number then is measured.
             with np.errstate(over="ignore", invalid="ignore"):
-                self._round(T, Q, error, rows, part)
+                near = self._round(T, Q, error, rows, part)
             if rows.min() <= part.max() and part.min() <= rows.max():
-                Q[np.equal.outer(rows, part)] = 0.0  # a row is not its own neighbour
+                itself = np.equal.outer(rows, part)
+                Q[itself], near[itself] = 0.0, False
             L += self._total(Q, part)
-        return L
+            near &= self._counted[part]
+            m += np.count_nonzero(near, axis=1)
+        return L, m
 
     def _right(self, rows: NDArray[np.intp]) -> NDArray[np.float64]:
         """Rows ``[b, 1, |b|**2]`` in units of ``sigma_max * sqrt(d)``."""
@@ -107,21 +117,24 @@ class DenseLosses:
         error: float,
         rows: NDArray[np.intp],
         part: NDArray[np.intp],
-    ) -> None:
-        """Put the rounded losses of a block in `Q`; measures where `T` cannot tell."""
-        # With a small error a pair that is clipped to 0 is in no doubt; with a large one ask first.
-        far = error < T if error > 0.1 else np.False_
+    ) -> NDArray[np.bool_]:
+        """Put the rounded losses of a block in `Q`; which are near, measured if in doubt."""
+        near, far = -error > T, error < T
         np.minimum(T, 0.0, out=T)
         np.rint(T, out=Q)
         np.subtract(T, Q, out=T)
         np.abs(T, out=T)
         in_no_doubt = 0.5 - error >= T
-        at = np.flatnonzero(~(in_no_doubt | far))
+        in_no_doubt &= near
+        in_no_doubt |= far
+        at = np.flatnonzero(~in_no_doubt)
         if len(at):
             i, j = np.divmod(at, len(part))
             sq_dist = sq_distances_of_pairs(self._X, rows[i], self._X, part[j])
             d = self._X.shape[1]
             Q[i, j] = fixed_point(robust_loss(sq_dist, self._sigma_max, d, self._G))
+            near[i, j] = sq_dist < self._sq_cutoff
+        return near
 
     def _total(self, Q: NDArray[np.float64], part: NDArray[np.intp]) -> NDArray[np.int64]:
         total: NDArray[np.int64]

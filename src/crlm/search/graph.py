@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crlm.loss import fixed_point, robust_loss
-from crlm.search.pairs import Pairs, Weights, slices, weigh
+from crlm.search.pairs import Counted, Pairs, Weights, slices, weigh
 
 
 class Neighbourhood(Protocol):
@@ -17,11 +17,7 @@ class Neighbourhood(Protocol):
     L: NDArray[np.int64]  # (n,) loss of each row as a centre, in quanta, while it is alive
     alone: NDArray[np.int64]  # (n,) the part of it that a row has from itself
     alive: NDArray[np.bool_]  # (n,) rows that belong to no cluster yet
-
-    @property
-    def degrees(self) -> NDArray[np.intp] | None:
-        """Other rows in each ball before any was taken; None if nobody has counted them."""
-        ...
+    m: NDArray[np.int64]  # (n,) other rows in each ball that count, while it is alive
 
     def ball(self, i: int) -> NDArray[np.intp]:
         """Rows alive in the open ball around row `i`, ascending, with `i` itself."""
@@ -42,6 +38,8 @@ class StoredGraph:
         Of the loss.
     weights : ndarray of shape (n,), whole numbers (int64) or any (float64)
         How many points each row stands for.
+    counted : ndarray of shape (n,) of bool, or None
+        Rows that count as neighbours, copies once; None for all.
     """
 
     def __init__(
@@ -51,6 +49,7 @@ class StoredGraph:
         d: int,
         G: float,
         weights: Weights,
+        counted: Counted | None = None,
     ) -> None:
         self.pairs = pairs
         self._halves = (pairs, pairs.turned_round())  # neighbours at later and at earlier places
@@ -59,6 +58,8 @@ class StoredGraph:
         self._place = np.empty(n, dtype=np.intp)
         self._place[self._order] = np.arange(n)
         self._weights = weights
+        self._counted = np.ones(n, dtype=bool) if counted is None else counted
+        self.m = pairs.degrees(self._counted)
         self.alive = np.ones(n, dtype=bool)
         self._alive = self.alive.copy()  # by place
         self.alone = weigh(fixed_point(np.full(n, -G)), weights)  # each row lies in its own ball
@@ -81,11 +82,6 @@ class StoredGraph:
             owners = np.repeat(np.arange(part.start, part.stop), degrees[part])
             np.add.at(sums, others, weigh(loss, weights[owners]))
         return sums
-
-    @property
-    def degrees(self) -> NDArray[np.intp]:
-        """Other rows in each ball before any was taken."""
-        return self.pairs.degrees()
 
     def ball(self, i: int) -> NDArray[np.intp]:
         """Rows alive in the open ball around row `i`, ascending, with `i` itself."""
@@ -116,7 +112,9 @@ class StoredGraph:
                 if len(left):
                     owners = np.repeat(C[part], degrees[part])[left]
                     loss = weigh(self._loss(half.sq_dist[at[left]]), self._weights[owners])
-                    np.subtract.at(self.L, self._order[others[left]], loss)
+                    rows = self._order[others[left]]
+                    np.subtract.at(self.L, rows, loss)
+                    np.subtract.at(self.m, rows, self._counted[owners])
 
     def _loss(self, sq_dist: NDArray[np.float64]) -> NDArray[np.int64]:
         return fixed_point(robust_loss(sq_dist, self._sigma_max, self._d, self._G))

@@ -12,7 +12,17 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 Weights = NDArray[np.int64] | NDArray[np.float64]
-Charge = tuple[NDArray[np.integer], NDArray[np.int64]]  # rows, and the loss that each gets
+Counted = NDArray[np.bool_]  # (n,) rows that count as neighbours of others
+
+
+class Charge(NamedTuple):
+    """What some rows get from others."""
+
+    rows: NDArray[np.integer]
+    loss: NDArray[np.int64]
+    m: NDArray[np.int64]  # neighbours that count
+
+
 Part = Callable[[], list[Charge]]  # a share of the work, to be called in any thread
 
 
@@ -47,12 +57,19 @@ class Pairs(NamedTuple):
         """Where the neighbours of place `p` are."""
         return slice(int(self.indptr[p]), int(self.indptr[p + 1]))
 
-    def degrees(self) -> NDArray[np.intp]:
-        """Number of neighbours of each row."""
-        n = len(self.order)
-        degrees = np.empty(n, dtype=np.intp)
-        degrees[self.order] = np.diff(self.indptr) + np.bincount(self.indices, minlength=n)
-        return degrees
+    def degrees(self, counted: Counted) -> NDArray[np.int64]:
+        """Number of neighbours of each row that count."""
+        n, counts = len(self.order), counted[self.order]
+        degrees = np.diff(self.indptr).astype(np.int64)
+        earlier = np.bincount(self.indices, minlength=n)
+        if not counts.all():
+            before = np.concatenate([[0], np.cumsum(counts[self.indices])])
+            earlier = np.bincount(self.indices, np.repeat(counts, degrees), n).astype(np.int64)
+            degrees = np.diff(before[self.indptr])
+        degrees += earlier
+        by_row = np.empty(n, dtype=np.int64)
+        by_row[self.order] = degrees
+        return by_row
 
     def closer(self, sq_cutoff: float) -> Pairs:
         """Those pairs whose squared distance is less than `sq_cutoff`."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from crlm.loss import fixed_point, robust_loss, sq_cutoff
-from crlm.search.pairs import Pairs, Weights, index_dtype, weigh
+from crlm.search.pairs import Counted, Pairs, Weights, index_dtype, weigh
 
 I64 = NDArray[np.int64]
 _EXACT = 2.0**53  # whole numbers below this are exact as floats
@@ -61,22 +61,36 @@ class RankedPairs:
         lists = listed.tocsr()
         return lists.indptr[:-1].astype(np.int64), lists.indices, lists.data
 
-    def near(self, sigma: float, d: int, G: float, weights: Weights) -> RankedGraph:
+    def near(
+        self, sigma: float, d: int, G: float, weights: Weights, counted: Counted | None = None
+    ) -> RankedGraph:
         """Neighbourhood at a bandwidth whose radius is within that of the pairs."""
         m = int(np.searchsorted(self.sq_dist, sq_cutoff(sigma, d, G)))
         loss = fixed_point(robust_loss(self.sq_dist[:m], sigma, d, G))
-        return RankedGraph(self, m, loss, G, weights)
+        return RankedGraph(self, m, loss, G, weights, counted)
 
 
 class RankedGraph:
     """Neighbourhood that is a prefix of ranked pairs."""
 
-    def __init__(self, ranked: RankedPairs, m: int, loss: I64, G: float, weights: Weights) -> None:
+    def __init__(
+        self,
+        ranked: RankedPairs,
+        n_pairs: int,
+        loss: I64,
+        G: float,
+        weights: Weights,
+        counted: Counted | None = None,
+    ) -> None:
         n = ranked.n
-        i, j = ranked.i[:m], ranked.j[:m]
+        i, j = ranked.i[:n_pairs], ranked.j[:n_pairs]
         self._starts, self._others, self._ranks = ranked.lists
-        self.degrees = np.bincount(i, minlength=n) + np.bincount(j, minlength=n)
+        self._degrees = np.bincount(i, minlength=n) + np.bincount(j, minlength=n)
         self._loss, self._weights = loss, weights
+        self._counted = np.ones(n, dtype=bool) if counted is None else counted
+        self.m = self._degrees.astype(np.int64)
+        if not self._counted.all():
+            self.m = _counts(i, self._counted[j], n) + _counts(j, self._counted[i], n)
         self.alive = np.ones(n, dtype=bool)
         self.alone = weigh(fixed_point(np.full(n, -G)), weights)
         self.L = self.alone.copy()
@@ -86,21 +100,29 @@ class RankedGraph:
     def ball(self, i: int) -> NDArray[np.intp]:
         """Rows alive in the open ball around row `i`, ascending, with `i` itself."""
         start = self._starts[i]
-        near = self._others[start : start + self.degrees[i]].astype(np.intp)
+        near = self._others[start : start + self._degrees[i]].astype(np.intp)
         return np.sort(np.append(near[self.alive[near]], i))
 
     def remove(self, C: NDArray[np.intp]) -> None:
         """Take these rows out of the data."""
         self.alive[C] = False
-        counts = self.degrees[C]
+        counts = self._degrees[C]
         skip = np.repeat(self._starts[C] - np.cumsum(counts) + counts, counts)
         at = np.arange(len(skip)) + skip
         weights: Weights = np.repeat(self._weights[C], counts)  # type: ignore[assignment]
         loss = weigh(self._loss[self._ranks[at]], weights)
+        others, counted = self._others[at], np.repeat(self._counted[C], counts)
         if len(at) < len(self.L):  # then it is cheaper to go to each than through all rows
-            np.subtract.at(self.L, self._others[at], loss)
+            np.subtract.at(self.L, others, loss)
+            np.subtract.at(self.m, others, counted)
         else:
-            self.L -= _sums(self._others[at], loss, len(self.L))
+            self.L -= _sums(others, loss, len(self.L))
+            self.m -= _counts(others, counted, len(self.m))
+
+
+def _counts(rows: NDArray[np.integer], counted: Counted, n: int) -> I64:
+    """How many times each row is there with one that counts."""
+    return np.bincount(rows[counted], minlength=n).astype(np.int64)
 
 
 def _sums(rows: NDArray[np.integer], loss: I64, n: int) -> I64:

@@ -15,12 +15,12 @@ from crlm.loss import fixed_point, robust_loss
 from crlm.search.blocks import Blocks
 from crlm.search.dense import DenseLosses
 from crlm.search.distance import Floats, sq_distances_of_pairs
-from crlm.search.pairs import Charge, Part, Weights, weigh
+from crlm.search.pairs import Charge, Counted, Part, Weights, weigh
 from crlm.search.parallel import Progress, in_parallel, one_blas_thread
 
 
 class StreamedGraph:
-    """Neighbourhood that keeps one number per row.
+    """Neighbourhood that keeps two numbers per row.
 
     Parameters
     ----------
@@ -31,6 +31,8 @@ class StreamedGraph:
         Of the loss.
     weights : ndarray of shape (n,)
         How many points each row stands for.
+    counted : ndarray of shape (n,) of bool, or None
+        Rows that count as neighbours, copies once; None for all.
     """
 
     def __init__(
@@ -41,21 +43,20 @@ class StreamedGraph:
         sigma_max: float,
         G: float,
         weights: Weights,
+        counted: Counted | None = None,
         *,
         n_jobs: int,
         progress: Progress | None = None,
     ) -> None:
         self._X, self._sq_cutoff, self._n_jobs = X, sq_cutoff, n_jobs
-        self._losses: SparseLosses | DenseLosses
-        if blocks is None:
-            self._losses = DenseLosses(X, sigma_max, G, weights)
-        else:
-            self._losses = SparseLosses(blocks, sigma_max, G, weights)
         n = len(X)
+        of = sigma_max, G, weights, np.ones(n, dtype=bool) if counted is None else counted
+        self._losses: SparseLosses | DenseLosses
+        self._losses = DenseLosses(X, *of) if blocks is None else SparseLosses(blocks, *of)
         self.alive = np.ones(n, dtype=bool)
-        self.degrees = None  # pairs are not kept, nor counted
         self.alone = weigh(fixed_point(np.full(n, -G)), weights)  # each row lies in its own ball
-        self.L = self.alone + self._sum(self._losses.all_parts(), progress)
+        losses, self.m = self._sum(self._losses.all_parts(), progress)
+        self.L = self.alone + losses
 
     def ball(self, i: int) -> NDArray[np.intp]:
         """Rows alive in the open ball around row `i`, ascending, with `i` itself."""
@@ -66,24 +67,32 @@ class StreamedGraph:
     def remove(self, C: NDArray[np.intp]) -> None:
         """Take these rows out of the data."""
         self.alive[C] = False
-        self.L -= self._sum(self._losses.parts_from(C), None)
+        losses, m = self._sum(self._losses.parts_from(C), None)
+        self.L -= losses
+        self.m -= m
 
-    def _sum(self, parts: list[Part], progress: Progress | None) -> NDArray[np.int64]:
-        """Losses that the parts of the work add to each row."""
-        total = np.zeros(len(self._X), dtype=np.int64)
+    def _sum(
+        self, parts: list[Part], progress: Progress | None
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Losses and neighbours that the parts of the work add to each row."""
+        losses, m = np.zeros((2, len(self._X)), dtype=np.int64)
         with one_blas_thread():
             for charges in in_parallel(lambda part: part(), parts, self._n_jobs, progress):
-                for rows, losses in charges:
-                    np.add.at(total, rows, losses)
-        return total
+                for one in charges:
+                    np.add.at(losses, one.rows, one.loss)
+                    np.add.at(m, one.rows, one.m)
+        return losses, m
 
 
 class SparseLosses:
     """Losses from the pairs that pass the filter, one run at a time."""
 
-    def __init__(self, blocks: Blocks, sigma_max: float, G: float, weights: Weights) -> None:
-        self._blocks, self._sigma_max, self._G, self._weights = blocks, sigma_max, G, weights
+    def __init__(
+        self, blocks: Blocks, sigma_max: float, G: float, weights: Weights, counted: Counted
+    ) -> None:
+        self._blocks, self._sigma_max, self._G = blocks, sigma_max, G
         self._order = blocks.plan.runs.order
+        self._weights, self._counted = weights[self._order], counted[self._order]  # by place
 
     def all_parts(self) -> list[Part]:
         """Losses of all rows from all others; each pair is found once and charged to both."""
@@ -96,25 +105,36 @@ class SparseLosses:
 
     def _all(self, b: int) -> list[Charge]:
         start, rows = self._run(b)
-        own = np.zeros(len(rows), dtype=np.int64)
-        charges: list[Charge] = [(rows, own)]
+        own = Charge(rows, *np.zeros((2, len(rows)), dtype=np.int64))
+        charges = [own]
         for near in self._blocks.later_pairs(b):
             i, j, loss = self._measured(*near)
-            np.add.at(own, i - start, weigh(loss, self._weights[self._order[j]]))
+            self._add(own, i - start, j, loss)
             # Summed by row at once: a panel has fewer rows than near pairs.
             places, which = np.unique(j, return_inverse=True)
-            sums = np.zeros(len(places), dtype=np.int64)
-            np.add.at(sums, which, weigh(loss, self._weights[self._order[i]]))
-            charges.append((self._order[places], sums))
+            others = Charge(self._order[places], *np.zeros((2, len(places)), dtype=np.int64))
+            self._add(others, which, i, loss)
+            charges.append(others)
         return charges
 
     def _from(self, b: int, places: NDArray[np.intp]) -> list[Charge]:
         start, rows = self._run(b)
-        own = np.zeros(len(rows), dtype=np.int64)
+        own = Charge(rows, *np.zeros((2, len(rows)), dtype=np.int64))
         for near in self._blocks.pairs_with(b, places):
             i, j, loss = self._measured(*near)
-            np.add.at(own, i - start, weigh(loss, self._weights[self._order[j]]))
-        return [(rows, own)]
+            self._add(own, i - start, j, loss)
+        return [own]
+
+    def _add(
+        self,
+        to: Charge,
+        at: NDArray[np.intp],
+        others: NDArray[np.intp],
+        loss: NDArray[np.int64],
+    ) -> None:
+        """Add pairs of some rows, by where they are in a charge, with other places."""
+        np.add.at(to.loss, at, weigh(loss, self._weights[others]))
+        np.add.at(to.m, at, self._counted[others])
 
     def _run(self, b: int) -> tuple[int, NDArray[np.intp]]:
         runs = self._blocks.plan.runs
