@@ -49,7 +49,7 @@ def one_bandwidth_after_the_other(X, found, sigma_max):
         j = len(taken) + 1
         judge = Judge(X, background, math.sqrt(4.0 * d) * bandwidths[step], min(j * ALPHA, 0.5))
         near = search(bandwidths[step])
-        may = judge.may_be_centers(near)
+        may = judge.may_be_centers(near, free)
         for ball in accepted_balls(near, weights, judge, free[own == step], may):
             taken.append(ball.members)
             p_values.append(judge.p_value(ball) / j)
