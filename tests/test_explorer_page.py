@@ -307,6 +307,21 @@ def test_rows_can_be_taken_out_by_hand(browser, points):
         assert log.errors == []
 
 
+def test_rows_that_are_loaded_again_stay_under_the_pointer(browser, points):
+    explorer, _ = points
+    with Visit(browser, explorer.url) as (page, log):
+        ready(page)
+        tiles = page.locator("#gallery .tile")
+        tiles.nth(1).hover()
+        page.mouse.down()  # a click ends on the tile where it began, or is none
+        page.evaluate("crlm.gallery.refresh()")
+        page.mouse.up()
+        page.wait_for_selector('#gallery .tile[aria-pressed="true"]')
+        page.evaluate("crlm.gallery.refresh()")  # other rows: those selected
+        until(page, "document.querySelectorAll('#gallery .tile').length === 1")
+        assert log.errors == []
+
+
 def test_an_address_brings_back_what_was_seen(browser, points):
     explorer, X = points
     with Visit(browser, explorer.url) as (page, _):

@@ -26,6 +26,7 @@ from crlm.search.order import cut_into_runs
 from crlm.search.pairs import Found, assemble
 from crlm.search.parallel import in_parallel
 from crlm.search.plan import leading_directions, make_plan, near_share
+from crlm.search.ranked import RankedPairs
 from crlm.search.tiles import Tiles
 from crlm.search.whole import MISSING, Whole
 from strategies import data_sets
@@ -159,18 +160,22 @@ def test_every_engine_answers_the_three_questions_alike(data, weighted, more):
     n = len(X)
     rng = np.random.default_rng(more.draw(st.integers(0, 1000)))
     weights = rng.integers(1, 5, n) if weighted else np.ones(n, np.int64)
+    counted = rng.random(n) < 0.7 if more.draw(st.booleans()) else np.ones(n, bool)
+    of = X, sigma_max, G, weights, counted
     always, kind = more.draw(st.sampled_from(WAYS))
     with planned(always), sieve(kind):
         near = [
-            neighbourhood(
-                X, sigma_max, G, weights, memory_limit=GB, n_jobs=jobs, _engine=e, _block=block
-            )
+            neighbourhood(*of, memory_limit=GB, n_jobs=jobs, _engine=e, _block=block)
             for e, jobs, block in zip(ENGINES, (2, 1, 2, 2), (None, None, 7, None), strict=True)
         ]
+        pairs = pairs_within(X, sq_cutoff(sigma_max, X.shape[1], G), memory_limit=GB)
+    near.append(RankedPairs.of(pairs).near(sigma_max, X.shape[1], G, weights, counted))
     expected = reference_losses(X, sigma_max, G, weights)
     for _ in range(3):
         i = int(rng.integers(n))
         assert all(np.array_equal(g.L[g.alive], expected[near[0].alive]) for g in near)
+        m = [(counted[near[0].ball(j)].sum() - counted[j]) for j in np.flatnonzero(near[0].alive)]
+        assert all(np.array_equal(g.m[g.alive], m) for g in near)
         balls = [g.ball(i).tolist() if g.alive[i] else [] for g in near]
         assert all(ball == balls[0] for ball in balls)
         for graph in near:

@@ -33,6 +33,7 @@ export const ORDERS = [
  */
 export function makeGallery(root, { load, thumb, onHover = () => {}, onPick = () => {}, marks = () => "", head = null }) {
   let [order, serial, offset, total, busy] = ["center", 0, 0, 0, false];
+  let shown = ""; // the rows, if no more than the first were loaded
   const tiles = h("div", { class: "tiles", role: "list" });
   const note = h("p", { class: "gallery-note", role: "status" });
   const tabs = ORDERS.map(([value, words]) =>
@@ -99,12 +100,16 @@ export function makeGallery(root, { load, thumb, onHover = () => {}, onPick = ()
     }
     if (mine !== serial) return; // somebody has asked for something else meanwhile
     busy = false;
-    const made = page.items.map((item) => tile(item, thumb(item.row), onHover, onPick));
-    if (fresh) tiles.replaceChildren(...made);
-    else tiles.append(...made);
+    const what = JSON.stringify(page.items);
+    if (!fresh || what !== shown) {
+      const made = page.items.map((item) => tile(item, thumb(item.row), onHover, onPick));
+      if (fresh) tiles.replaceChildren(...made);
+      else tiles.append(...made);
+      const first = tiles.querySelector(".tile");
+      if (fresh && first) first.tabIndex = 0;
+      shown = fresh ? what : "";
+    } // else these very tiles stay: one may be about to be clicked, or have the focus
     remark();
-    const first = tiles.querySelector(".tile");
-    if (fresh && first) first.tabIndex = 0;
     offset += page.items.length;
     total = page.items.length ? page.total : offset;
     note.textContent = total === 0 ? "No rows here. Pick a cluster in the table or on the map." : "";
