@@ -223,7 +223,7 @@ def _checks(rows: list[Row]) -> list[Check]:
         kinds = (select(rows, n=n, features=features) for features in FEATURES)
         return max(average(part, method, "F") for part in kinds)
 
-    # A ball of more than half of the rows is no cluster to our rule (docs/selection.md).
+    # A ball of more than half of the rows is no cluster to our rule (docs/selection-details.md).
     by_rule = min(top(n, "CRLM") for n in SIZES if n > 2 * N_FACES)
     return [
         Check("F of CRLM at its best sigma_max is at least 95 % at n = 1000",
