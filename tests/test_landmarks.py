@@ -394,6 +394,17 @@ def test_a_row_without_weight_is_no_better_centre():
     assert same_partition(again.labels_, model.labels_)
 
 
+@pytest.mark.parametrize("n_heavy", [2, 20])
+def test_rows_without_weight_make_no_cluster(n_heavy):
+    rng = np.random.default_rng(0)
+    points = np.vstack([rng.normal(size=(600, 8)), 1.0 + 0.02 * rng.normal(size=(40, 8))])
+    weights = (np.arange(640) < 600 + n_heavy).astype(int)
+    weighted = CRLM(0.3, n_landmarks=640, random_state=0).fit(points, sample_weight=weights)
+    without = CRLM(0.3).fit(points[: 600 + n_heavy])
+    assert len(without.p_values_) == (n_heavy > 2)
+    assert np.array_equal(weighted.p_values_, without.p_values_)
+
+
 def test_a_model_with_better_centres_is_saved(tmp_path):
     model = fitted(X, n_landmarks=300, refine=True)
     model.save(tmp_path / "a.crlm.npz")

@@ -286,7 +286,8 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
         near = checked._neighbourhood(task, sigma_max)
         first_losses = near.L.copy()
         if given == "auto" and estimate is not None:
-            search = partial(checked._closer, near, replace(task, progress=None))
+            quiet = replace(task, progress=None, learnt=task.background)
+            search = partial(checked._closer, near, quiet)
             clusters = task.own_clusters(near, sigma_max, estimate, search)
             estimate = task.confirmed(estimate, len(clusters))
         else:

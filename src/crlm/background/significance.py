@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from crlm.background.growth import LARGEST, MIN_POINTS, Growth
+from crlm.background.growth import MIN_POINTS, Growth, levels
 from crlm.background.references import MEASURED, Around, References, Remembered
 from crlm.background.rest import asked_severely, learn_growth
 from crlm.greedy import Ball
@@ -264,13 +264,14 @@ class Judge:
         the shell around it is another.
         """
         judged, passed = np.full(len(near.L), -1), np.zeros(len(near.L), dtype=bool)
-        size = 4
+        asked, size = np.zeros(len(near.L), dtype=bool), 4
 
         def may(i: int) -> bool:
             nonlocal rows, size
+            asked[i] = True  # each is once
             if judged[i] != near.m[i]:
-                rows = rows[near.alive[rows]]
-                others = rows[(judged[rows] != near.m[rows]) & (rows != i)]
+                rows = rows[near.alive[rows] & ~asked[rows]]
+                others = rows[judged[rows] != near.m[rows]]
                 if len(others) > size:
                     others = others[np.argpartition(near.L[others], size)[:size]]
                 block = np.append(others, i)
@@ -282,15 +283,22 @@ class Judge:
         return may
 
     def with_points(self, rows: NDArray[np.intp], m: NDArray[np.int64]) -> NDArray[np.intp]:
-        """Those rows that may be more than chance with at most `m` points beside them."""
+        """Those rows that may be more than chance with at most `m` points beside them.
+
+        With all of them, or with less when others are removed: a ball of most points is none, and
+        a smaller one may be more surprising.
+        """
         references = self._background.references
-        most = LARGEST * references.n_points
+        sizes = levels(MIN_SIZE - 1, max(MIN_SIZE, int(m.max(initial=0))))
         found = [np.zeros(0, dtype=np.intp)]
         for part, log_r in references.in_blocks(self._X, rows):
-            level, counts = references.level(log_r), m[part]
-            log_p = self._background.log_p(level, counts, self._log_R, self._log_alpha)
-            # A ball of most points is none, but may become one when others are removed.
-            found.append(rows[part][(log_p <= self._log_alpha) | (counts > most)])
+            level = references.level(log_r)
+            passed = np.zeros(len(log_r), dtype=bool)
+            for size in [*sizes.tolist(), int(m[part].max())]:
+                counts = np.minimum(m[part], size)
+                log_p = self._background.log_p(level, counts, self._log_R, self._log_alpha)
+                passed |= log_p <= self._log_alpha
+            found.append(rows[part][passed])
         return np.concatenate(found)
 
     def _may_pass(self, rows: NDArray[np.intp], m: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -205,11 +205,12 @@ def _groups(run: Runner, task: PoolTask, sieve: Sieve, middle: NDArray[np.float6
 
 
 def _task(pool: Pool, s: Settings, G: float) -> PoolTask:
-    sample = pool.sample.astype(np.int64)
+    sample, n = pool.sample.astype(np.int64), pool.n
     if s.weights is not None:
         sample[s.weights[pool.rows] == 0] = 0
+        n = int(np.count_nonzero(s.weights))  # rows without weight are none
     return PoolTask(
         *(pool.points, sample, G, s.alpha, s.k, s.min_size),
         *(s.memory_limit, s.n_jobs, s.progress),
-        n=pool.n,
+        n=n,
     )

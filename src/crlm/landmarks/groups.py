@@ -85,8 +85,9 @@ def group_rows(
     counts = np.zeros(len(signatures), dtype=np.int64)
     own_weights = np.ones(len(rows)) if weights is None else weights[rows]
     np.add.at(counts, group, fixed_point(own_weights))
-    marks = copy_marks(X[rows]) if marked else np.zeros(0, dtype=np.uint64)
-    mark_ptr, marks = _distinct(group if marked else group[:0], marks, len(signatures))
+    # Rows without weight are none, and count for nothing.
+    counted = np.flatnonzero(own_weights > 0) if marked else np.zeros(0, dtype=np.intp)
+    mark_ptr, marks = _distinct(group[counted], copy_marks(X[rows[counted]]), len(signatures))
     is_own = sieve.rows[j] == start + i
     own = np.stack([j[is_own], group[np.searchsorted(rows, i[is_own])]], axis=1)
     none = np.zeros(0, dtype=np.int32)

@@ -58,8 +58,9 @@ class StoredGraph:
         self._place = np.empty(n, dtype=np.intp)
         self._place[self._order] = np.arange(n)
         self._weights = weights
-        self._counted = np.ones(n, dtype=bool) if counted is None else counted
-        self.m = pairs.degrees(self._counted)
+        counted = np.ones(n, dtype=bool) if counted is None else counted
+        self.m = pairs.degrees(counted)
+        self._counted = counted.astype(np.int64)  # numbers of one kind are added up fast
         self.alive = np.ones(n, dtype=bool)
         self._alive = self.alive.copy()  # by place
         self.alone = weigh(fixed_point(np.full(n, -G)), weights)  # each row lies in its own ball

@@ -61,12 +61,13 @@ class Pairs(NamedTuple):
         """Number of neighbours of each row that count."""
         n, counts = len(self.order), counted[self.order]
         degrees = np.diff(self.indptr).astype(np.int64)
-        earlier = np.bincount(self.indices, minlength=n)
-        if not counts.all():
-            before = np.concatenate([[0], np.cumsum(counts[self.indices])])
-            earlier = np.bincount(self.indices, np.repeat(counts, degrees), n).astype(np.int64)
-            degrees = np.diff(before[self.indptr])
-        degrees += earlier
+        if counts.all():
+            degrees += np.bincount(self.indices, minlength=n)
+        else:
+            from_earlier = self.indices[np.repeat(counts, degrees)]
+            later = np.zeros(self.n_pairs + 1, dtype=self.indptr.dtype)
+            np.cumsum(counts[self.indices], out=later[1:])
+            degrees = np.bincount(from_earlier, minlength=n) + np.diff(later[self.indptr])
         by_row = np.empty(n, dtype=np.int64)
         by_row[self.order] = degrees
         return by_row

@@ -114,7 +114,7 @@ class RankedGraph:
         others, counted = self._others[at], np.repeat(self._counted[C], counts)
         if len(at) < len(self.L):  # then it is cheaper to go to each than through all rows
             np.subtract.at(self.L, others, loss)
-            np.subtract.at(self.m, others, counted)
+            np.subtract.at(self.m, others, counted.astype(np.int64))
         else:
             self.L -= _sums(others, loss, len(self.L))
             self.m -= _counts(others, counted, len(self.m))

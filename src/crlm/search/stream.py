@@ -93,6 +93,7 @@ class SparseLosses:
         self._blocks, self._sigma_max, self._G = blocks, sigma_max, G
         self._order = blocks.plan.runs.order
         self._weights, self._counted = weights[self._order], counted[self._order]  # by place
+        self._counted = self._counted.astype(np.int64)  # numbers of one kind are added up fast
 
     def all_parts(self) -> list[Part]:
         """Losses of all rows from all others; each pair is found once and charged to both."""
