@@ -9,6 +9,7 @@ from crlm import CRLM, GMMUB
 from crlm.background.decoys import column_decoys, normal_decoys, stretched_decoys
 from crlm.background.inflation import _Shown, inflation
 from crlm.background.significance import Background
+from crlm.errors import WeakEvidenceWarning
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::crlm.errors.WeakEvidenceWarning"),
@@ -138,6 +139,27 @@ def test_decoys_keep_few_values_and_the_tails_but_no_cluster():
         assert np.quantile(other, quantiles) == expected
     assert (np.abs(decoy[:, 2] - 0.5005) < 5e-4).sum() < 30
     assert np.abs(np.corrcoef(decoy.T) - np.eye(3)).max() < 0.1
+
+
+@pytest.mark.parametrize("is_flat", [False, True])
+def test_a_value_that_many_rows_share_is_as_common_in_decoys(is_flat):
+    rng = np.random.default_rng(0)
+    X = rng.normal(5, 1, (500, 3)) * (rng.random((500, 3)) < 0.3)  # 70 % zeros
+    X[:, 1] = np.clip(rng.normal(size=500), -1, 1)  # a sixth at each end
+    decoy = column_decoys(X, is_flat=is_flat)(0)
+    for common in (0.0, -1.0, 1.0):
+        in_decoy, in_data = ((of == common).sum(axis=0) for of in (decoy, X))
+        assert np.array_equal(in_decoy, in_data)
+    assert not np.isin(decoy[:, 0][decoy[:, 0] != 0.0], X[:, 0]).all()  # the rest is smoothed
+
+
+@pytest.mark.parametrize("n", [300, 800])
+def test_columns_of_which_most_are_zeros_are_no_clusters(n):
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(5, 1, (n, 10)) * (rng.random((n, 10)) < 0.3)
+        with pytest.warns(WeakEvidenceWarning):
+            assert CRLM().fit(X).n_clusters_ == 0
 
 
 def test_every_decoy_is_another_one_and_a_step_takes_fewer_points():

@@ -91,12 +91,15 @@ def test_decoys_with_equal_rows_say_nothing():
 
 def test_where_most_distances_are_equal_nothing_is_said():
     """Independent categories, each as four columns of which one is 1: decoys have other columns."""
-    categories = np.random.default_rng(8).integers(0, 4, (200, 15))
-    X = np.eye(4)[categories].reshape(200, -1)
-    assert not kinship.keep_to_themselves(references_of(X), 0.01)
-    jitter = 1e-3 * np.random.default_rng(0).normal(size=X.shape)
-    assert not kinship.keep_to_themselves(references_of(X + jitter), 0.01)
-    assert CRLM().fit(X).n_clusters_ == 0
+    n_found = 0
+    for seed in range(5, 10):
+        categories = np.random.default_rng(seed).integers(0, 4, (200, 15))
+        X = np.eye(4)[categories].reshape(200, -1)
+        assert not kinship.keep_to_themselves(references_of(X), 0.01)
+        jitter = 1e-3 * np.random.default_rng(0).normal(size=X.shape)
+        assert not kinship.keep_to_themselves(references_of(X + jitter), 0.01)
+        n_found += CRLM().fit(X).n_clusters_ > 0
+    assert n_found <= 1  # single balls are not safe: docs/selection-details.md
     whole = np.rint(16.0 * crowds()[0])  # of images, say: few distances are equal
     assert kinship.keep_to_themselves(references_of(whole), 0.01)
 

@@ -417,6 +417,21 @@ def test_references_of_a_lattice_follow_their_rows_too():
         assert {tuple(back(row)) for row in Z[rows]} == chosen
 
 
+def test_references_of_a_lattice_follow_neither_copies_of_columns_nor_their_order():
+    rng = np.random.default_rng(0)
+    X = np.unique(rng.integers(-8, 9, (3000, 5)).astype(float), axis=0)
+    X[:, 4] = rng.permutation(X[:, 3])  # as many of each value, so only its order tells
+    X = X[first_of_equals(X)]
+    chosen = References.choose(X, ones(len(X))).rows
+    assert len(X) > len(chosen) == MAX_REFERENCES
+    order = rng.permutation(len(X))
+    assert {*order[References.choose(X[order], ones(len(X))).rows]} == {*chosen}
+    assert np.array_equal(References.choose(np.hstack([X, X]), ones(len(X))).rows, chosen)
+    without = X[:, :4][first_of_equals(X[:, :4])]
+    turned = References.choose(without[:, ::-1].copy(), ones(len(without))).rows
+    assert np.array_equal(References.choose(without, ones(len(without))).rows, turned)
+
+
 def test_distances_of_a_tight_group_far_out_keep_their_digits():
     rng = np.random.default_rng(0)
     X = np.vstack([1e6 + 1e-3 * rng.normal(size=(30, 5)), rng.normal(0, 1e6, (100, 5))])

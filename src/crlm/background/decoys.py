@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy import special
 from scipy.linalg import lapack
 
-from crlm.background.references import fingerprints, first_of_equals
+from crlm.background.references import fingerprints, nearest_first
 from crlm.search.parallel import one_blas_thread
 
 F64 = NDArray[np.float64]
@@ -33,9 +33,10 @@ _KNOTS_APART = 1.0
 # Share of a step over which a kink is rounded off. Less leaves edges, and more takes away the ends
 # of columns that are densest there.
 _ROUNDED = 0.25
+# Share of the rows that have one value, which the column then has there: "none", "off the scale".
+_ATOM = 0.1
 _BLOCK = 128  # rows drawn at a time: 2 MB of numbers
 _TINY = np.finfo(np.float64).tiny
-_FINE = 2.0**40  # parts of a squared distance: coarser than rounding, finer than they differ by
 
 
 def column_decoys(points: F64, step: int = 1, *, is_flat: bool = False) -> Draw:
@@ -109,7 +110,8 @@ def stretched_decoys(points: F64) -> Draw:
 
 def _centred(points: F64) -> F64:
     """Points less their mean, in an order of their own: sums depend on it in the last bit."""
-    points = points[_order(points)]
+    sq = np.square(points).sum(axis=1)
+    points = points[nearest_first(sq, points, np.arange(len(points)))]
     centred: F64 = points - points.mean(axis=0)
     return centred
 
@@ -134,38 +136,35 @@ def _root(points: F64) -> F64:
     return root
 
 
-def _order(points: F64) -> NDArray[np.intp]:
-    """By distance from the middle; the same however rows are ordered and columns are copied.
-
-    Equally far ones by their ranks in the columns that differ.
-    """
-    sq = np.square(points).sum(axis=1)
-    far = np.rint(sq / max(float(sq.max()), _TINY) * _FINE)
-    order = np.argsort(far, kind="stable")
-    if (np.diff(far[order]) > 0.0).all():
-        return order
-    columns = np.ascontiguousarray(points.T)
-    columns = columns[first_of_equals(columns)]
-    ranks = [np.unique(column, return_inverse=True)[1] for column in columns]
-    return np.lexsort([fingerprints(np.stack(ranks, axis=1).astype(np.float64)), far])
-
-
 def _smooth(columns: F64, *, round_off: bool) -> None:
     """Leave columns (each a row here, ascending) as they are at a few quantiles only.
 
     Straight lines in normal scores join these. With a kink at each there is an edge, and a crowd
     where edges of two columns cross: that is seen in few dimensions, and so rounded off there.
     """
-    if columns.shape[1] < 2:
-        return
-    knots, x = _knots(columns.shape[1])
     join = _rounded_off if round_off else _straight
     for column in columns:
-        smooth = join(column[knots], x)
-        has_few_values = (column[1:] == column[:-1]).any()
-        column[:] = (
-            _nearest(smooth, column) if has_few_values else np.clip(smooth, column[0], column[-1])
-        )
+        common = _in_atoms(column)
+        values = column[~common]
+        if 0 < len(values) <= _ATOM * len(column):  # they may be those of a cluster
+            column[~common] = _nearest(values, np.unique(column[common]))
+        elif len(values) > 1:
+            knots, x = _knots(len(values))
+            smooth = join(values[knots], x)
+            has_few_values = (values[1:] == values[:-1]).any()
+            ends = values[0], values[-1]
+            column[~common] = _nearest(smooth, values) if has_few_values else np.clip(smooth, *ends)
+
+
+def _in_atoms(column: F64) -> NDArray[np.bool_]:
+    """Which of some ascending values are shared by so many that they are no chance.
+
+    Nothing is smoothed there: half of a column may be zeros, and with more or fewer of them it
+    would be another column.
+    """
+    first = np.flatnonzero(np.append(True, column[1:] != column[:-1]))
+    counts = np.diff(first, append=len(column))
+    return np.repeat(counts > _ATOM * len(column), counts)
 
 
 def _knots(n: int) -> tuple[NDArray[np.intp], F64]:
@@ -197,7 +196,7 @@ def _rounded_off(value: F64, x: F64) -> F64:
 
 def _nearest(x: F64, values: F64) -> F64:
     """Nearest one of some ascending values to each number."""
-    above = np.clip(np.searchsorted(values, x), 1, len(values) - 1)
-    lower, upper = values[above - 1], values[above]
+    above = np.searchsorted(values, x)
+    lower, upper = values[np.maximum(above - 1, 0)], values[np.minimum(above, len(values) - 1)]
     nearest: F64 = np.where(x - lower <= upper - x, lower, upper)
     return nearest

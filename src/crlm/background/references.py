@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crlm.background.sides import Sides, span
+from crlm.identity import mix, numbered
 from crlm.search import Floats, Weights
 from crlm.search.distance import chunks, sq_distances_of_pairs
 from crlm.search.parallel import in_parallel, one_blas_thread
@@ -32,6 +33,7 @@ _CELLS = 1 << 20  # of the data at a time, to find the middle: 8 MB
 _QUANTUM = 2.0**-30
 _SPAN = float(np.iinfo(np.uint32).max)  # quanta from the nearest to the farthest, as a rule
 _MOST, _GAP = 0.9, 10.0  # of the rows; from one to the next, in distances from the middle
+_FINE = 2.0**40  # parts of a squared distance: coarser than rounding, finer than they differ by
 _CLOSE = 1e-7  # below this share of the norms a product has lost too many digits
 
 
@@ -350,15 +352,41 @@ def _middle(X: Floats, rows: NDArray[np.intp], n_jobs: int) -> F64:
 
 def from_the_middle(X: Floats, rows: NDArray[np.intp], center: F64) -> NDArray[np.intp]:
     """Order of some rows by their distance from the middle; the same however they are ordered."""
-    sq = _sq_lengths(X, rows, center)
-    order = np.argsort(sq, kind="stable")
-    if (np.diff(sq[order]) > 0.0).all():
+    return nearest_first(_sq_lengths(X, rows, center), X, rows)
+
+
+def nearest_first(sq: F64, X: Floats, rows: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Order of some rows by their squared distances; equally far ones by what is in them.
+
+    The same however rows and columns are ordered, columns are copied, and in any units.
+    """
+    far = np.rint(sq / max(float(sq.max()), np.finfo(np.float64).tiny) * _FINE)
+    order = np.argsort(far, kind="stable")
+    equal = far[order[1:]] == far[order[:-1]]
+    if not equal.any():
         return order
-    # Equally far ones by what is in them, in units that are theirs.
-    exponent = math.frexp(math.sqrt(float(sq.max())))[1]
-    parts = (X[rows[part]].astype(np.float64) - center for part in chunks(len(rows), X.shape[1]))
-    marks = [fingerprints(np.ldexp(part, -exponent)) for part in parts]
-    return np.lexsort([np.concatenate(marks), sq])
+    tied = order[np.append(equal, False) | np.append(False, equal)]
+    marks = np.zeros((2, len(rows)), dtype=np.uint64)
+    marks[:, tied] = _marks(X, rows[tied])
+    return np.lexsort([*marks, far])
+
+
+def _marks(X: Floats, rows: NDArray[np.intp]) -> NDArray[np.uint64]:
+    """Two numbers for each of some rows that tell what is in them, by ranks.
+
+    The second one, which counts first, does not depend on the order of the columns; columns with
+    the same values in another order are told apart by the first.
+    """
+    marks, places = np.zeros((2, len(rows)), dtype=np.uint64), numbered(1, len(rows) + 1)
+    seen: set[int] = set()
+    for j in range(X.shape[1]):
+        ranks = mix(np.unique(X[rows, j], return_inverse=True)[1].astype(np.uint64))
+        itself = int(mix(ranks + places).sum(dtype=np.uint64))
+        if itself not in seen:  # no copy of an earlier column
+            marks[0] += mix(ranks + numbered(len(seen), len(seen) + 1))
+            marks[1] += mix(ranks + ranks.sum(dtype=np.uint64))
+            seen.add(itself)
+    return marks
 
 
 def _sq_lengths(X: Floats, rows: NDArray[np.intp], center: F64) -> F64:
