@@ -28,6 +28,14 @@ def ones(n):
     return np.ones(n, dtype=np.int64)
 
 
+def all_free(background):
+    return free(len(background.references.rows))
+
+
+def free(n):
+    return np.ones(n, dtype=bool)
+
+
 def clusters_of(parts, n=800):
     """Uniform background and, behind it, clusters: (centre, sigma, points) each."""
     rng = np.random.default_rng(0)
@@ -40,7 +48,7 @@ def clusters_of(parts, n=800):
 def balls_in(X, alpha=0.01):
     """Rows of each of the balls that own_balls yields, as masks, and the balls."""
     background = Background.learn(X, ones(len(X)))
-    found = list(own_balls(background, alpha, lambda own: True))
+    found = list(own_balls(background, alpha, all_free(background), lambda own: True))
     log_D = background.references.log_distances
     return [log_D[own.center] < own.log_radius for own in found], found
 
@@ -103,7 +111,7 @@ def chosen(of_both, of_one, core=1.0, surprise=9.0, least=0, shared=0):
         np.arange(20, dtype=np.uint64),
     )
     closure = Closure(References.choose(X, ones(20)))
-    found = extent._chosen(balls, closure, 5.0, lambda i: inside[i].sum() >= least)
+    found = extent._chosen(balls, closure, 5.0, free(20), lambda i: inside[i].sum() >= least)
     return [np.flatnonzero(inside[i]).tolist() for i in found]
 
 
@@ -131,9 +139,10 @@ def test_a_ball_of_which_others_took_more_than_a_third_is_none(monkeypatch):
     same = np.ones(10)
     balls = extent._Balls(inside, same, strength, 9.0 * same, same, rows.astype(np.uint64))
     closure = Closure(References.choose(X, ones(10)))
-    assert list(extent._chosen(balls, closure, 5.0, lambda i: True)) == [0]
+    assert list(extent._chosen(balls, closure, 5.0, free(10), lambda i: True)) == [0]
     monkeypatch.setattr(extent, "_MOST", 0.4)
-    assert list(extent._chosen(balls, closure, 5.0, lambda i: True)) == [0, 9]
+    assert list(extent._chosen(balls, closure, 5.0, free(10), lambda i: True)) == [0, 9]
+    assert list(extent._chosen(balls, closure, 5.0, rows > 0, lambda i: True)) == [9]
 
 
 def test_a_cluster_has_a_significant_core_that_is_not_too_small_a_part_of_it():
@@ -220,8 +229,8 @@ def many_small(k, size, d, sigma, n):
 
 
 def test_clusters_of_one_radius_stay_where_they_keep_to_themselves_more():
-    """Clusters of eight have too few rows to be told by thirteen neighbours each."""
-    X, y = many_small(30, 8, 10, 1.5, 400)
+    """Clusters of five have too few rows to be told by thirteen neighbours each."""
+    X, y = many_small(30, 5, 10, 1.0, 400)
     model = CRLM().fit(X)
     assert model.sigma_estimate_.evidence == "moderate"
     assert (model.bandwidths_ == model.sigma_max_).all()
@@ -269,10 +278,10 @@ def test_clusters_of_one_radius_stay_where_no_ball_is_one():
 def test_what_decoys_show_is_taken_off(monkeypatch, digits):
     X, _ = digits
     background = Background.learn(X, ones(len(X)))
-    (first, *_) = own_balls(background, 0.01, lambda own: True)
+    (first, *_) = own_balls(background, 0.01, all_free(background), lambda own: True)
     twice = replace(background)
     object.__setattr__(twice, "inflation", Inflation(1.0, 2.0))
-    (half, *_) = own_balls(twice, 0.01, lambda own: True)
+    (half, *_) = own_balls(twice, 0.01, all_free(twice), lambda own: True)
     log_n = math.log(len(X))
     assert log_n - math.log(first.p_value) == pytest.approx(2.0 * (log_n - math.log(half.p_value)))
 

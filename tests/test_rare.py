@@ -134,9 +134,9 @@ def test_a_quick_look_counts_what_is_there(d):
     path = rare_path(X, references, 0.01)
     D = cdist(X, X)
     near = np.sort(D[np.triu_indices(len(X), 1)])
-    near = near[near < path._R0]
+    near = near[near < path._near.R0]
     assert 24 < len(near) / len(X) < 40
-    delta = np.log(4.0) / np.log(path._R0 / near[len(near) // 4])
+    delta = np.log(4.0) / np.log(path._near.R0 / near[len(near) // 4])
     contrast = 1.0 if d == 3 else 2.0
     found = path.clusters()
     assert max(len(balls) for balls in found) >= 2
@@ -146,7 +146,7 @@ def test_a_quick_look_counts_what_is_there(d):
             members = set(np.flatnonzero(D[ball.center] < R)) - gone
             gone |= members
             assert set(ball.members) == members
-            N, q = (D[ball.center] < path._R0).sum() - 1, (R / path._R0) ** delta
+            N, q = (D[ball.center] < path._near.R0).sum() - 1, (R / path._near.R0) ** delta
             expected = -stats.binom.logsf(len(members) - 2, N, min(1.0, contrast * q))
             assert ball.surprise == pytest.approx(expected, rel=1e-6)
             assert ball.surprise >= np.log(len(X) / 0.01)
@@ -159,12 +159,12 @@ def test_no_ball_that_is_surprising_is_passed_over():
     path = rare_path(X, References.choose(X, np.ones(len(X), dtype=np.int64)), 0.01)
     D = np.sort(cdist(X, X), axis=1)[:, 1:]
     near = np.sort(cdist(X, X)[np.triu_indices(len(X), 1)])
-    near = near[near < path._R0]
-    delta = np.log(4.0) / np.log(path._R0 / near[len(near) // 4])
-    N = (D < path._R0).sum(axis=1)
+    near = near[near < path._near.R0]
+    delta = np.log(4.0) / np.log(path._near.R0 / near[len(near) // 4])
+    N = (D < path._near.R0).sum(axis=1)
     m = np.arange(2, 65)
-    q = np.minimum(1.0, 2.0 * (D[:, 1:64] / path._R0) ** delta)
-    surprise = np.where(D[:, 1:64] < path._R0, -stats.binom.logsf(m - 1, N[:, None], q), 0.0)
+    q = np.minimum(1.0, 2.0 * (D[:, 1:64] / path._near.R0) ** delta)
+    surprise = np.where(D[:, 1:64] < path._near.R0, -stats.binom.logsf(m - 1, N[:, None], q), 0.0)
     rows = np.flatnonzero((surprise >= np.log(len(X) / 0.01)).any(axis=1))
     assert set(rows) <= set(path._some.tolist())
     assert len(rows) >= 10
@@ -174,7 +174,7 @@ def test_without_memory_for_the_pairs_the_sample_has_the_word(monkeypatch):
     def refuse(*args, **kwargs):
         raise MemoryLimitError("too many pairs")
 
-    monkeypatch.setattr("crlm.bandwidth.rare.pairs_within", refuse)
+    monkeypatch.setattr("crlm.bandwidth.near.pairs_within", refuse)
     X, _ = rare(1)
     with pytest.warns(WeakEvidenceWarning):
         assert CRLM().fit(X).n_clusters_ == 0

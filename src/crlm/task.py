@@ -123,9 +123,11 @@ class Task:
             found = unlimited.clusters(near, sigma_max)
             return unlimited._with_own_balls(found, sigma_max)[: self.k]
         found = self.clusters(near, sigma_max)
-        if self.alpha is None or not self.background.references.is_flat:
+        if self.alpha is None or not found:
             return found
-        return self._with_closer(found, sigma_max, search)
+        if self.background.references.is_flat:
+            return self._with_closer(found, sigma_max, search)
+        return self._with_tight(found, sigma_max) if estimate.rare else found
 
     def has_own_balls(self, estimate: SigmaEstimate) -> bool:
         """Whether each cluster is sought with a ball of its own."""
@@ -136,23 +138,35 @@ class Task:
 
     def _with_own_balls(self, found: list[Judged], sigma_max: float) -> list[Judged]:
         """Clusters with a ball of their own, or those found with one bandwidth if better."""
-        from crlm.bandwidth.own import keep_more, own_clusters  # not for a given bandwidth
+        from crlm.bandwidth.own import Drawing, keep_more, own_clusters, tight_clusters  # seldom
 
-        data = self.X, self.weights, self.background
-        own = own_clusters(*data, sigma_max, self.G, self._level, self.min_size)
-        judged = [self._judged(*one) for one in own]
+        drawing = Drawing(self.X, self.weights, sigma_max, self.G, [])
+        of = self.X, self.background, drawing, self._level, self.min_size
+        tight = list(tight_clusters(*of))
+        own = own_clusters(*of, least_weight(self.weights))
+        judged = [self._judged(*one) for one in chain(tight, own)]
         one_for_all, each = (
             [one.cluster.ball.members for one in clusters] for clusters in (found, judged)
         )
         better = not judged or keep_more(self.background.references, one_for_all, each)
         return found if better else judged
 
+    def _with_tight(self, found: list[Judged], sigma_max: float) -> list[Judged]:
+        """Clusters, and tight groups among the rest."""
+        from crlm.bandwidth.own import Drawing, tight_clusters  # not for a given bandwidth
+
+        taken = [one.cluster.ball.members for one in found]
+        drawing = Drawing(self.X, self.weights, sigma_max, self.G, taken)
+        more = tight_clusters(self.X, self.background, drawing, self._level, self.min_size)
+        room = None if self.k is None else self.k - len(found)
+        return [*found, *(self._judged(*one) for one in islice(more, room))]
+
     def _with_closer(
         self, found: list[Judged], sigma_max: float, search: Callable[[float], Neighbourhood]
     ) -> list[Judged]:
         """Clusters, and those that smaller bandwidths show among the rest."""
         growth = self.background.growth
-        if not found or growth is None:
+        if growth is None:
             return found
         from crlm.bandwidth.closer import Closer  # not for a given bandwidth
 

@@ -242,7 +242,11 @@ class Judge:
         """Whether there is more than background at all: here, or among the references."""
         if not self._background.alone:
             return True
-        return any(self._judge(ball, severe=True) <= self._log_alpha for ball in balls)
+        return any(map(self.is_beyond_doubt, balls))
+
+    def is_beyond_doubt(self, ball: Ball) -> bool:
+        """Whether this ball alone shows that there is more than background."""
+        return self._judge(ball, severe=True) <= self._log_alpha
 
     def _judge(self, ball: Ball, *, severe: bool = False) -> float:
         m = np.array([self._n_distinct(ball) - 1])

@@ -57,9 +57,9 @@ class OwnBall(NamedTuple):
 
 
 def own_balls(
-    background: Background, alpha: float, is_large: Callable[[OwnBall], bool]
+    background: Background, alpha: float, free: Mask, is_large: Callable[[OwnBall], bool]
 ) -> Iterator[OwnBall]:
-    """Yield the clusters that the references show, as far as they are large enough.
+    """Yield the clusters that the free references show, as far as they are large enough.
 
     They are in the order in which they take their rows: each has those that none before has.
     """
@@ -77,7 +77,7 @@ def own_balls(
         p_value = math.exp(min(log_n - balls.surprise[i], 0.0))
         return OwnBall(i, float(balls.log_radius[i]), p_value)
 
-    for i in _chosen(balls, closure, needed, lambda i: is_large(ball(i))):
+    for i in _chosen(balls, closure, needed, free.copy(), lambda i: is_large(ball(i))):
         yield ball(i)
 
 
@@ -167,7 +167,7 @@ def _next(ends: Mask, at: Rows) -> Rows:
 
 
 def _chosen(
-    balls: _Balls, closure: Closure, needed: float, is_large: Callable[[int], bool]
+    balls: _Balls, closure: Closure, needed: float, free: Mask, is_large: Callable[[int], bool]
 ) -> Iterator[int]:
     """Balls that are clusters, the strongest first."""
     inside, strength = balls.inside, balls.strength
@@ -177,7 +177,6 @@ def _chosen(
     order = np.lexsort([balls.marks[rows], balls.log_radius[rows], -strength[rows]])
     candidates: list[int] = rows[order].tolist()
     size = inside.sum(axis=1)
-    free = np.ones(len(size), dtype=bool)
 
     def is_cluster(i: int) -> bool:
         own = inside[i] & free

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from crlm.background.closure import Closure
 from crlm.background.references import References
-from crlm.background.significance import MIN_SIZE, Background, least_weight
+from crlm.background.significance import MIN_SIZE, Background, Judge
 from crlm.bandwidth.extent import OwnBall, own_balls
+from crlm.bandwidth.tight import tight_groups
 from crlm.greedy import Ball
 from crlm.loss import QUANTUM, fixed_point, robust_loss, sq_cutoff
 from crlm.search import Floats, Weights
@@ -40,44 +41,71 @@ class Own(NamedTuple):
     bandwidth: float
 
 
-def own_clusters(
-    X: Floats,
-    weights: Weights,
-    background: Background,
-    sigma_max: float,
-    G: float,
-    alpha: float,
-    min_size: int,
-) -> Iterator[Own]:
-    """Yield clusters that are large enough, in the order in which they take their rows.
+class Drawing:
+    """Balls drawn among all rows, each with a bandwidth of its own and the rows that are free.
 
     Bandwidths are told from `sigma_max`, so that they have the units of the data to the bit.
     """
-    d = X.shape[1]
-    rows = np.arange(len(X))
-    log_radius = 0.5 * math.log(sq_cutoff(sigma_max, d, G))
-    free = np.ones(len(X), dtype=bool)
-    least = least_weight(weights)
+
+    def __init__(
+        self, X: Floats, weights: Weights, sigma_max: float, G: float, taken: Sequence[Rows]
+    ) -> None:
+        self._X, self._weights, self._sigma_max, self._G = X, weights, sigma_max, G
+        self._log_radius = 0.5 * math.log(sq_cutoff(sigma_max, X.shape[1], G))
+        self.free = np.ones(len(X), dtype=bool)
+        for rows in taken:
+            self.free[rows] = False
+
+    def bandwidth(self, log_radius: float) -> float:
+        """Bandwidth of a ball."""
+        octaves = (log_radius - self._log_radius) / math.log(2.0)
+        return self._sigma_max * float(2.0 ** (round(octaves * _PLACES) / _PLACES))
+
+    def ball(self, row: int, bandwidth: float) -> Ball:
+        """What the ball around a row has of the rows that are free."""
+        X, d = self._X, self._X.shape[1]
+        sq_dist = sq_distances_of_pairs(X, np.arange(len(X)), X, np.full(len(X), row))
+        members = np.flatnonzero(self.free & (sq_dist < sq_cutoff(bandwidth, d, self._G)))
+        loss = fixed_point(robust_loss(sq_dist[members], bandwidth, d, self._G))
+        loss, size = weigh(loss, self._weights[members]), self._weights[members].sum().item()
+        return Ball(row, members, size, float(loss.sum() * QUANTUM))
+
+
+def tight_clusters(
+    X: Floats, background: Background, drawing: Drawing, alpha: float, min_size: int
+) -> Iterator[Own]:
+    """Yield tight groups that are large enough, each beyond doubt, among the rows that are free."""
+    for group in tight_groups(X, background, alpha, drawing.free):
+        bandwidth = drawing.bandwidth(group.log_radius)
+        ball = drawing.ball(group.row, bandwidth)
+        judge = Judge(X, background, math.exp(group.log_radius), alpha)
+        if ball.size >= min_size and judge(ball) and judge.is_beyond_doubt(ball):
+            drawing.free[ball.members] = False
+            yield Own(ball, judge.p_value(ball), bandwidth)
+
+
+def own_clusters(
+    X: Floats, background: Background, drawing: Drawing, alpha: float, min_size: int, least: float
+) -> Iterator[Own]:
+    """Yield clusters that are large enough, in the order in which they take their rows.
+
+    Those that the references show among the rows that are free. No caller asks for less than
+    `least`.
+    """
+    rows = background.references.rows
 
     def drawn(own: OwnBall) -> Own:
-        """What the ball has of the rows that are free."""
-        i = int(background.references.rows[own.center])
-        octaves = (own.log_radius - log_radius) / math.log(2.0)
-        bandwidth = sigma_max * 2.0 ** (round(octaves * _PLACES) / _PLACES)
-        sq_dist = sq_distances_of_pairs(X, rows, X, np.full(len(X), i))
-        members = np.flatnonzero(free & (sq_dist < sq_cutoff(bandwidth, d, G)))
-        loss = fixed_point(robust_loss(sq_dist[members], bandwidth, d, G))
-        loss, size = weigh(loss, weights[members]), weights[members].sum().item()
-        return Own(Ball(i, members, size, float(loss.sum() * QUANTUM)), own.p_value, bandwidth)
+        bandwidth = drawing.bandwidth(own.log_radius)
+        return Own(drawing.ball(int(rows[own.center]), bandwidth), own.p_value, bandwidth)
 
     def is_large(own: OwnBall) -> bool:
         # Balls of less than three references are none anyway, and most callers ask for no more.
         return min_size <= least or drawn(own).ball.size >= min_size
 
-    for found in own_balls(background, alpha, is_large):
+    for found in own_balls(background, alpha, drawing.free[rows], is_large):
         own = drawn(found)
         if own.ball.size >= min_size:
-            free[own.ball.members] = False
+            drawing.free[own.ball.members] = False
             yield own
 
 

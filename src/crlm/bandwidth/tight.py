@@ -1,0 +1,127 @@
+"""Tight groups: a few rows that keep wholly to themselves, wherever they lie.
+
+Own balls (:mod:`crlm.bandwidth.extent`) are found among the references. Of more than two thousand
+rows these are a sample, in which a dozen rows are a few or none; and where a crowd is a cluster, a
+dozen copies of one of its rows, all but equal, are lost in it. Such groups show from near: all
+rows of a ball have none but each other as nearest neighbours, and the ball is beyond doubt beside
+the shell around it, by the severe test and for itself. They are clusters before all others.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crlm.background.growth import CONTRAST, Growth
+from crlm.background.significance import MIN_SIZE, Background
+from crlm.bandwidth.near import Near, near_rows
+from crlm.search import Floats
+
+F64 = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+Rows = NDArray[np.intp]
+
+_WHOLLY = 0.95  # one neighbour in twenty is chance, as elsewhere
+# Rows beside the centre: of fewer the share of neighbours says little, and of more than a hundred
+# and twenty-eight the references show enough.
+_LEAST, _MOST = 5, 128
+_LASTS = 0.5  # of the largest surprise, as elsewhere
+_FREE = 2.0 / 3.0  # of the rows of a group: most of it
+_BEYOND = math.log(2.0) / 32.0  # from the last row inside, half-way to the next, but at most 2 %
+
+
+class Tight(NamedTuple):
+    """A ball that may be a tight group."""
+
+    row: int  # its centre
+    log_radius: float
+    members: Rows
+
+
+def tight_groups(X: Floats, background: Background, alpha: float, free: Mask) -> Iterator[Tight]:
+    """Yield balls of rows that keep wholly to themselves, the most surprising one first.
+
+    Those of which most rows are free, who takes some says so there.
+    """
+    near = near_rows(X, background.references)
+    if near is None or background.growth is None:
+        return
+    for group in _candidates(X, near, background, background.growth, alpha, free):
+        if free[group.row] and free[group.members].mean() >= _FREE:
+            yield group
+
+
+def _candidates(
+    X: Floats, near: Near, background: Background, growth: Growth, alpha: float, free: Mask
+) -> list[Tight]:
+    """The most surprising one of the balls around each row that keep wholly to themselves."""
+    references = background.references
+    needed = math.log(references.n_points / alpha)
+    some = near.surprising(near.growth, CONTRAST, needed)
+    some = some[free[near.rows[some]]]
+    whole = {row: _whole(near, row) for row in some.tolist()}
+    some = np.array([row for row in some.tolist() if len(whole[row].sizes)], dtype=np.intp)
+    found: list[tuple[float, int, bytes, Tight]] = []
+    for part, log_r in references.in_blocks(X, near.rows[some]):
+        sizes = [whole[row].sizes for row in some[part].tolist()]
+        which = np.repeat(np.arange(len(sizes)), [len(of) for of in sizes])
+        m = np.concatenate(sizes)
+        log_R = np.concatenate([whole[row].ends for row in some[part].tolist()])
+        log_R += math.log(near.R0)
+        surprise = growth.surprise(references.level(log_r), which, m, log_R, references.w)
+        surprise /= background.inflation.simple
+        for k, row in enumerate(some[part].tolist()):
+            mine = np.flatnonzero(which == k)
+            top = surprise[mine].argmax()
+            most = surprise[mine[top]]
+            # As far as balls stay whole: beyond a gap is another group.
+            run = whole[row].run
+            lasts = (run == run[top]) & (surprise[mine] >= max(_LASTS * most, needed))
+            if most >= needed and m[at := mine[lasts][-1]] >= _LEAST:
+                members = near.rows[np.append(near.others[near.of(row, m[at])], row)]
+                group = Tight(int(near.rows[row]), float(log_R[at]), members)
+                found.append((-most, -int(m[at]), whole[row].mark, group))
+    return [group for *_, group in sorted(found, key=lambda one: one[:3])]
+
+
+class _Whole(NamedTuple):
+    """Balls around a row that keep wholly to themselves."""
+
+    sizes: Rows  # without the row itself
+    run: Rows  # the same for those between which no ball does not
+    ends: F64  # log radii, over R0
+    mark: bytes  # of what lies around, to tell equals apart in any order
+
+
+def _whole(near: Near, row: int) -> _Whole:
+    """Balls around a row of which nearly all nearest neighbours are inside.
+
+    A ball of m rows beside its centre asks each of them for its m nearest neighbours. It is closed
+    to the share of these that are inside; a neighbour counts from that m on of which both rows are
+    inside, and it is among the m nearest.
+    """
+    list_of_row = near.of(row)
+    size = min(int(near.N[row]), _MOST)
+    inside = np.append(row, near.others[list_of_row][:size])
+    place = np.append(0, near.last[list_of_row][:size])  # from which m on each is inside
+    entries = near.starts[inside][:, None] + np.arange(size)
+    there = np.arange(size) < near.N[inside][:, None]
+    entries = np.where(there, entries, 0)
+    order = np.argsort(inside)
+    at = np.minimum(np.searchsorted(inside, near.others[entries], sorter=order), size)
+    at = order[at]
+    there &= inside[at] == near.others[entries]
+    since = np.maximum(np.maximum(place[at], place[:, None]), near.last[entries])[there]
+    counts = np.bincount(since[since <= size], minlength=size + 1).cumsum()
+    # Balls end between two distances, and beyond the last neighbour nobody has looked.
+    log_r = near.log_r[list_of_row]
+    m = np.arange(MIN_SIZE - 1, min(size + 1, int(near.N[row])))
+    m = m[log_r[m - 1] < log_r[m]]
+    whole = counts[m] >= _WHOLLY * m * (m + 1)
+    run, m = np.cumsum(~whole)[whole], m[whole]
+    ends = log_r[m - 1] + np.minimum(0.5 * (log_r[m] - log_r[m - 1]), _BEYOND)
+    return _Whole(m, run, ends, counts.tobytes())
