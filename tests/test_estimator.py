@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 
 import crlm.estimator
-from crlm import CRLM, GMMUB, scores
+from crlm import CRLM, GMMUB, estimate_sigma, scores
 from crlm.errors import WeakEvidenceWarning
 from crlm.search import neighbourhood
 from strategies import data_sets
@@ -152,6 +152,29 @@ def test_dataframes_give_the_same_labels_and_keep_their_column_names(make):
     assert np.array_equal(model.predict(table), model.labels_)
     with pytest.raises(ValueError, match="feature names should match"):
         model.predict(nw.from_native(table).rename({"f0": "other"}).to_native())
+
+
+NAMES = [
+    [0, 1, 2],
+    [0.5, 1.5, np.nan],
+    [("a", 1), ("a", 2), ("b", 1)],
+    pd.MultiIndex.from_tuples([("a", 1), ("a", 2), ("b", 1)]),
+    pd.date_range("2020-01-01", periods=3),
+    [True, False, None],
+    ["a", 1, 2],
+]
+
+
+@pytest.mark.parametrize("kind", [int, "float32", "Int64", object])
+@pytest.mark.parametrize("names", NAMES, ids=str)
+def test_columns_of_pandas_may_be_called_anything(names, kind):
+    X = np.random.default_rng(0).integers(0, 9, (30, 3))
+    frame = pd.DataFrame(X, columns=names).astype(kind)
+    model = CRLM(1.0, alpha=None).fit(frame)
+    assert np.array_equal(model.labels_, CRLM(1.0, alpha=None).fit(X).labels_)
+    assert np.array_equal(model.predict(frame), model.labels_)
+    assert not hasattr(model, "feature_names_in_")  # scikit-learn keeps words only
+    assert estimate_sigma(frame).suggested == estimate_sigma(X).suggested
 
 
 def test_thread_count_block_size_memory_limit_and_engine_change_no_bit(toy, monkeypatch):

@@ -118,6 +118,11 @@ MESSAGES = [
         InputError,
         ["9 of 9 columns", "'t4', ..."],
     ),
+    (
+        fit(pl.DataFrame({"a": [1, 2]}).cast(pl.Int128)),
+        InputError,
+        ["whole numbers of 128 bits", "in columns: 'a'", "Cast them to Int64"],
+    ),
     (fit(weight=[1, 2]), InputError, ["each of the 6 rows", "an array of shape (2,)"]),
     (fit(weight=[1.0, -1.0, *[1.0] * 4]), InputError, ["1 of them is not", "row 1 has -1"]),
     (
@@ -277,6 +282,8 @@ def test_whole_numbers_that_float64_cannot_tell_apart_are_no_copies():
     frame = pd.DataFrame({"id": 2**60 + np.arange(20), "b": np.zeros(20)})
     with pytest.raises(InputError, match=r"beyond 2\*\*53 \(column 0\)"):
         CRLM(5.0).fit(frame)
+    with pytest.raises(InputError, match=r"beyond 2\*\*53 \(column 0\)"):
+        CRLM(5.0).fit(frame.set_axis([0, 1], axis=1))  # where 0 is no row
     assert CRLM(5.0, alpha=None).fit(frame.assign(b=np.arange(20.0))).n_duplicates_ == 0
     CRLM(5.0, alpha=None).fit(near - near.min(axis=0))  # as the message says
     times = 1_700_000_000_000_000_000 + 10**9 * np.arange(60)[:, None]  # which stay apart
@@ -291,6 +298,15 @@ def test_objects_in_a_dataframe_that_are_no_numbers_are_shown(cell):
             CRLM().fit(frame)
     numbers = pd.DataFrame({"a": pd.Series([1, 2.5, 3], dtype=object)})
     assert CRLM(5.0, alpha=None).fit(numbers).n_clusters_ == 1
+
+
+@pytest.mark.parametrize("kind", ["Int64", "Float32", "boolean", "int64[pyarrow]", object])
+@pytest.mark.parametrize("use", [CRLM(1.0).fit, CRLM(1.0, n_landmarks=3).fit, estimate_sigma])
+def test_what_pandas_has_for_nothing_is_a_missing_number(kind, use):
+    frame = pd.DataFrame(X > 3).astype(kind)
+    frame.iloc[2, 1] = pd.NA
+    with pytest.raises(InputError, match=r"1 row with NaN or inf \(first: 2\)"):
+        use(frame)
 
 
 def test_two_columns_of_one_name_are_told_apart_from_a_bug():

@@ -52,36 +52,47 @@ def check_table(X: Any) -> Any:
 def _dataframe(X: Any) -> Any:
     try:
         table = nw.from_native(X, eager_only=True)
-        names = table.columns
-        schema = table.schema
+        # By place: in pandas a name may be any object, and a whole number would mean a row.
+        columns = list(table.iter_columns())
     except nw.exceptions.DuplicateError as error:
         msg = "X is a dataframe with two columns of one name. Rename one of them, or drop it."
         raise InputError(msg) from error
-    if not table.columns:
+    if not columns:
         raise InputError("X is a dataframe without columns. See whether a selection took all.")
-    text = [name for name, dtype in schema.items() if not _is_numeric(dtype)]
+    text = [column.name for column in columns if not _is_numeric(column.dtype)]
     if text:
-        names = ", ".join(map(repr, text[:5])) + (", ..." if len(text) > 5 else "")
         msg = (
-            f"X has {len(text)} of {len(table.columns)} columns that are not numbers: {names}. "
+            f"X has {len(text)} of {len(columns)} columns that are not numbers: {_listed(text)}. "
             f"Drop them, or select the numeric columns."
         )
         raise InputError(msg)
-    for name in names:
-        if schema[name] == nw.Object:
-            _check_objects(name, table[name].to_list())
-    if any(schema[name] in (nw.Int64, nw.UInt64) for name in names):
-        _check_whole([table[name].to_numpy() for name in names])
+    long = [column.name for column in columns if column.dtype in (nw.Int128, nw.UInt128)]
+    if long:
+        msg = (
+            f"X has whole numbers of 128 bits, which NumPy has not, in columns: {_listed(long)}. "
+            f"Cast them to Int64 or Float64."
+        )
+        raise InputError(msg)
+    for column in columns:
+        if column.dtype == nw.Object:
+            _check_objects(column.name, column.to_list())
+    if any(column.dtype in (nw.Int64, nw.UInt64) for column in columns):
+        _check_whole([column.to_numpy() for column in columns])
     return table.to_native()
 
 
-def _check_objects(name: str, cells: list[Any]) -> None:
+def _listed(names: list[Any]) -> str:
+    """At most five names."""
+    return ", ".join(map(repr, names[:5])) + (", ..." if len(names) > 5 else "")
+
+
+def _check_objects(name: Any, cells: list[Any]) -> None:
     """Refuse a column of a dataframe that has something in it that is no number."""
     for row, cell in enumerate(cells):
         try:
             float(cell)
         except (TypeError, ValueError, OverflowError) as error:
-            if cell is None:
+            if _is_missing(cell):
                 continue
             msg = (
                 f"X must be a table of numbers, but has {cell!r:.60} in row {row} of column "
@@ -93,7 +104,7 @@ def _check_objects(name: str, cells: list[Any]) -> None:
 def _array(X: Any) -> NDArray[Any]:
     """Rows and columns of numbers."""
     try:
-        array = np.asarray(X)
+        array = _cells(X)
     except ValueError as error:
         msg = (
             "X has rows of different lengths. Pass a table with as many numbers in each row; "
@@ -104,6 +115,16 @@ def _array(X: Any) -> NDArray[Any]:
     if problem is not None:
         raise InputError(problem)
     return _real_numbers(array)
+
+
+def _cells(X: Any) -> NDArray[Any]:
+    """What NumPy makes of a table; pandas' own types without a detour by objects."""
+    plain = not nw.dependencies.is_pandas_like_dataframe(X) or all(
+        isinstance(dtype, np.dtype) and dtype.kind in "iuf" for dtype in X.dtypes
+    )
+    if plain:
+        return np.asarray(X)
+    return np.column_stack([column.to_numpy() for column in nw.from_native(X).iter_columns()])
 
 
 def _not_a_table(X: Any, array: NDArray[Any]) -> str | None:
@@ -141,6 +162,13 @@ def _not_a_table(X: Any, array: NDArray[Any]) -> str | None:
     return None
 
 
+def has_mixed_names(table: Any) -> bool:
+    """Whether some names of columns are words and some are not, which scikit-learn refuses."""
+    if not nw.dependencies.is_pandas_like_dataframe(table):
+        return False
+    return len({isinstance(name, str) for name in table.columns}) > 1
+
+
 def check_has_rows(table: Any) -> None:
     """Refuse what :func:`check_table` returned, if it has no rows; a block may have none."""
     if not len(table):
@@ -172,12 +200,19 @@ def _real_numbers(array: NDArray[Any]) -> NDArray[Any]:
         )
         msg = f"X must be a table of numbers, got {describe(array)}. {fix}."
         raise InputError(msg)
+    missing = np.frompyfunc(_is_missing, 1, 1)(array).astype(np.bool_)
     try:
-        return array.astype(np.float64)
+        return np.where(missing, np.nan, array).astype(np.float64)
     except (ValueError, OverflowError) as error:
         raise InputError(_no_number(array, error)) from error
     except TypeError as error:
         raise TypeError(_no_number(array, error)) from error
+
+
+def _is_missing(cell: Any) -> bool:
+    """Whether this stands for no value: None, or what pandas has for it."""
+    pandas = nw.dependencies.get_pandas()  # None unless somebody imported it
+    return cell is None or (pandas is not None and cell is pandas.NA)
 
 
 def _no_number(array: NDArray[Any], error: Exception) -> str:
@@ -187,7 +222,7 @@ def _no_number(array: NDArray[Any], error: Exception) -> str:
             try:
                 float(cell)
             except (TypeError, ValueError, OverflowError):
-                if cell is None:
+                if _is_missing(cell):
                     continue
                 return (
                     f"X must be a table of numbers, but has {cell!r:.60} in row {row}, column "

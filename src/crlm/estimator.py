@@ -23,7 +23,13 @@ from crlm import checks, summary
 from crlm.background.references import first_of_equals
 from crlm.bandwidth.sigma import SigmaEstimate
 from crlm.certificate import Certificate, certify
-from crlm.data_checks import check_has_rows, check_points, check_table, check_weights
+from crlm.data_checks import (
+    check_has_rows,
+    check_points,
+    check_table,
+    check_weights,
+    has_mixed_names,
+)
 from crlm.errors import ParameterError
 from crlm.greedy import Cluster
 from crlm.labels import BACKGROUND
@@ -580,10 +586,9 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
         """Data as the numerics take them."""
         table = check_table(X)
         check_has_rows(table)
-        array = validate_data(
-            self, table, reset=reset, dtype="numeric", ensure_all_finite=False, order="C"
-        )
-        return check_points(array, metric)
+        named = np.empty(table.shape) if has_mixed_names(table) else table
+        validate_data(self, named, reset=reset, skip_check_array=True)  # names and their number
+        return check_points(table, metric)
 
     def _store(self, clusters: list[Cluster], X: Floats, weights: Weights) -> None:
         n, d = X.shape
