@@ -154,6 +154,17 @@ def test_dataframes_give_the_same_labels_and_keep_their_column_names(make):
         model.predict(nw.from_native(table).rename({"f0": "other"}).to_native())
 
 
+def test_a_row_next_to_zero_is_predicted_alone_as_among_others():
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.random((150, 4)), 0.01 * rng.normal(size=(30, 4))])
+    X[7] = 1e-160
+    model = CRLM().fit(X)
+    assert model.predict(X[7:8]) == model.labels_[7] == 0
+    assert np.array_equal(model.predict_proba(X[7:8]), model.predict_proba(X)[7:8])
+    in_blocks = CRLM(model.sigma_max_, n_landmarks=180).fit(lambda: [X[:7], X[7:8], X[8:]])
+    assert np.array_equal(in_blocks.labels_, model.labels_)
+
+
 NAMES = [
     [0, 1, 2],
     [0.5, 1.5, np.nan],

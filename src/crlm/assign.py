@@ -53,7 +53,7 @@ def assign(model: CRLM, X: NDArray[Any]) -> Assigned:
 
 def _assign_block(model: CRLM, X: NDArray[Any]) -> Assigned:
     label = model.predict(X)
-    points = check_points(X, model._metric)
+    points = check_points(X, model._metric, whole=False)
     inside = label != BACKGROUND
     at = np.where(inside, label, nearest(points, model.ball_centers_, model.radii_))
     p_value = np.full(len(X), np.nan)

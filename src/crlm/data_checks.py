@@ -231,16 +231,17 @@ def _no_number(array: NDArray[Any], error: Exception) -> str:
     return f"X must be a table of numbers: {error}."
 
 
-def check_points(X: Any, metric: str = "euclidean") -> Floats:
+def check_points(X: Any, metric: str = "euclidean", *, whole: bool = True) -> Floats:
     """Data as C-contiguous float32 or float64, finite, and for "cosine" of unit length.
 
     Small integers and float16 become float32, which holds them exactly. The caller's array is
-    never written to, and not copied when it is already in the right form.
+    never written to, and not copied when it is already in the right form. `whole` says that these
+    are all rows of the data: a few of them may well be next to zero.
     """
     X = _array(X)
     small = X.dtype.itemsize <= (4 if X.dtype.kind == "f" else 2)
     points = _as(np.float32, X) if small else _as(np.float64, X)
-    _check_finite(points)
+    _check_finite(points, whole=whole)
     if X.dtype.kind in "iu":
         _check_whole(list(X.T))
     return _unit_rows(points) if metric == "cosine" else points
@@ -308,10 +309,11 @@ def describe(value: Any) -> str:
     )
 
 
-def _check_finite(X: Floats) -> None:
+def _check_finite(X: Floats, *, whole: bool) -> None:
     # Two reductions and no temporary; a NaN anywhere makes both of them NaN.
     largest = max(-float(X.min(initial=0.0)), float(X.max(initial=0.0)))
-    if largest == 0.0 or 1 / MAX_VALUE <= largest <= MAX_VALUE:
+    least = 1 / MAX_VALUE if whole else 0.0
+    if largest == 0.0 or least <= largest <= MAX_VALUE:
         return
     bad = np.flatnonzero(~np.isfinite(X).all(axis=1))
     if len(bad):

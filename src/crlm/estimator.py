@@ -588,7 +588,7 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
         check_has_rows(table)
         named = np.empty(table.shape) if has_mixed_names(table) else table
         validate_data(self, named, reset=reset, skip_check_array=True)  # names and their number
-        return check_points(table, metric)
+        return check_points(table, metric, whole=reset)
 
     def _store(self, clusters: list[Cluster], X: Floats, weights: Weights) -> None:
         n, d = X.shape

@@ -37,7 +37,7 @@ class Block(NamedTuple):
             raw = np.asarray(check_table(self.X))
             if raw.ndim == 2 and len(raw) == 0:
                 return np.zeros((0, raw.shape[1] if d is None else d), dtype=np.float32)
-            X = check_points(raw, metric)
+            X = check_points(raw, metric, whole=False)
         except InputError as error:
             msg = f"{self.name}: {error}"
             raise InputError(msg) from error

@@ -307,7 +307,7 @@ def _fitted_parts(model: CRLM, table: Table, found: Source) -> Iterator[Part]:
         finite = np.isfinite(block[rows]).all(axis=1)
         points = block[rows[finite]]
         if len(points):
-            points = check_points(found.transform.apply(points), model._metric)
+            points = check_points(found.transform.apply(points), model._metric, whole=False)
         yield Part(start + rows, finite, points)
 
 
