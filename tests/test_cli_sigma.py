@@ -54,6 +54,18 @@ def test_clusters_are_said_with_their_evidence_and_the_next_command(run, toy, tm
     assert sorted(path.name for path in tmp_path.iterdir()) == ["noise.npy", "toy.npy"]
 
 
+@pytest.mark.parametrize(("scale", "words"), [(1e-149, "so narrow"), (1e-165, "differ by more")])
+def test_what_no_fit_takes_is_not_suggested(run, scale, words):
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.random((150, 4)), 0.5 + 1e-6 * rng.normal(size=(30, 4))])
+    np.save("near.npy", np.column_stack([X * scale, np.ones(180)]))
+    for command in ("sigma", "fit"):
+        code, _, err = run(command, "near.npy")
+        assert code == 3
+        assert "near.npy has " in err
+        assert words in err
+
+
 def test_next_command_is_a_fit_of_the_same_rows(run, toy):
     X = toy.copy()
     X[3, 0] = np.nan

@@ -274,6 +274,33 @@ def test_clusters_of_light_rows_are_told_to_be_too_small():
     assert model.sigma_estimate_.evidence == "clear"
 
 
+@pytest.mark.parametrize("scale", [1e-165, 1e-300])
+def test_rows_that_hardly_differ_beside_a_large_column_are_told_of(scale):
+    rows = np.column_stack([tight_among_others() * scale, np.ones(180)])
+    for use in (CRLM().fit, CRLM(alpha=None).fit, CRLM("histogram").fit, CRLM().path):
+        with pytest.raises(InputError, match=r"differ by more than .*X - X.min\(axis=0\)"):
+            use(rows)
+    with pytest.raises(InputError, match="no two rows that differ by more than"):
+        estimate_sigma(rows)
+    with pytest.raises(InputError, match=r"sigma_max would be .*X - X.min\(axis=0\)"):
+        CRLM(n_landmarks=50).fit(lambda: [rows])  # of blocks nobody knows how far they differ
+    X_ = (rows - rows.min(axis=0)) / scale  # as the message says
+    assert CRLM().fit(X_).n_clusters_ == 1
+
+
+def test_a_bandwidth_that_was_read_from_data_is_no_smaller_than_one_may_be_given():
+    rows = tight_among_others() * 1e-149
+    rows[0] = 1e-148
+    for use in (CRLM().fit, CRLM(alpha=None).fit, CRLM(n_landmarks=50).fit, CRLM().path):
+        with pytest.raises(InputError, match=r"so narrow that sigma_max would be \S+e-15\d;"):
+            use(rows)
+
+
+def tight_among_others():
+    rng = np.random.default_rng(0)
+    return np.vstack([rng.random((150, 4)), 0.5 + 1e-6 * rng.normal(size=(30, 4))])
+
+
 def test_whole_numbers_that_float64_cannot_tell_apart_are_no_copies():
     near = np.arange(60)[:, None] + np.array([2**62, 2**61, 2**60])
     for X_ in (near, near.astype(np.uint64)):

@@ -15,6 +15,10 @@ from crlm.search import Floats, Weights
 
 # Squares of numbers beyond this, or of those below its inverse, leave the range of float64.
 MAX_VALUE = 1e150
+_TOO_CLOSE = (
+    f"squares of differences below {1 / MAX_VALUE:g} do not fit a float64. Subtract what is "
+    f"common and multiply by a constant: X = (X - X.min(axis=0)) * 1e100."
+)
 _EXACT = 2**53  # whole numbers up to here are told apart in float64
 
 
@@ -244,7 +248,19 @@ def check_points(X: Any, metric: str = "euclidean", *, whole: bool = True) -> Fl
     _check_finite(points, whole=whole)
     if X.dtype.kind in "iu":
         _check_whole(list(X.T))
-    return _unit_rows(points) if metric == "cosine" else points
+    if metric == "cosine":
+        points = _unit_rows(points)
+    if whole:
+        _check_spread(points)
+    return points
+
+
+def check_suggested(sigma_max: float) -> float:
+    """Return a bandwidth that was read from data, or say that these lie too close together."""
+    if sigma_max < 1 / MAX_VALUE:
+        msg = f"X has clusters so narrow that sigma_max would be {sigma_max:.3g}; {_TOO_CLOSE}"
+        raise InputError(msg)
+    return sigma_max
 
 
 def check_weights(sample_weight: Any, n: int, G: float) -> Weights:
@@ -334,6 +350,19 @@ def _check_finite(X: Floats, *, whole: bool) -> None:
             f"{MAX_VALUE:g} do not fit a float64. Divide X by a constant, or drop the row."
         )
     raise InputError(msg)
+
+
+def _check_spread(X: Floats) -> None:
+    """Refuse rows that differ by so little that their distances are all zero."""
+    spread = 0.0
+    for rows in (X[:100], X):  # the first few tell nearly always
+        with np.errstate(over="ignore"):
+            spread = float(np.ptp(rows, axis=0).max(initial=0.0)) if len(rows) else 0.0
+        if spread >= 1 / MAX_VALUE:
+            return
+    if spread:
+        msg = f"X has no two rows that differ by more than {spread:.3g} in any column; {_TOO_CLOSE}"
+        raise InputError(msg)
 
 
 def _check_whole(columns: list[NDArray[Any]]) -> None:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from crlm.background.growth import LARGEST
 from crlm.background.significance import Background, Judge, least_weight
 from crlm.bandwidth.sigma import ALPHA, SigmaEstimate, suggest_sigma_max
+from crlm.data_checks import check_suggested
 from crlm.greedy import Ball, Cluster, accepted_balls, mean_shift_step
 from crlm.loss import G_PAPER, sq_cutoff
 from crlm.search import Floats, Neighbourhood, Weights
@@ -76,7 +77,8 @@ class Task:
             estimate = read_histogram(self.X, self.weights)
         else:
             return float(given), None
-        return estimate.suggested * math.sqrt(G_PAPER / self.G), estimate  # one radius for any G
+        # One radius for any G
+        return check_suggested(estimate.suggested * math.sqrt(G_PAPER / self.G)), estimate
 
     def confirmed(self, estimate: SigmaEstimate, n_clusters: int) -> SigmaEstimate:
         """Return what a sample says of the bandwidth, as far as all rows bear it out.

@@ -79,10 +79,13 @@ def suggest(rows: Rows, alpha: float | None, metric: str) -> SigmaEstimate:
     """Suggest what a fit of the same rows takes."""
     from crlm.bandwidth.sigma import ALPHA, estimate_sigma
     from crlm.checks import check_alpha
+    from crlm.data_checks import check_suggested
 
     level = check_alpha(alpha)
     with rows.named_in_errors():
-        return estimate_sigma(rows.X, ALPHA if level is None else level, metric=metric)
+        found = estimate_sigma(rows.X, ALPHA if level is None else level, metric=metric)
+        check_suggested(found.suggested)
+    return found
 
 
 def record(estimate: SigmaEstimate, rows: Rows, alpha: float | None, metric: str) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from crlm.bandwidth.sigma import ALPHA, SigmaEstimate, suggest_sigma_max
 from crlm.certificate import Certificate, certify
+from crlm.data_checks import check_suggested
 from crlm.labels import BACKGROUND
 from crlm.loss import G_PAPER, sq_cutoff
 from crlm.path import clusters_at
@@ -116,6 +117,7 @@ class Engine:
         self.estimate = suggest_sigma_max(self.task.X, self.task.background, level)
         self.suggested = self.estimate.suggested * math.sqrt(G_PAPER / self.task.G)
         auto = self._given == "auto"
+        check_suggested(self.suggested)
         sigma = self.suggested if auto else self.task.bandwidth(self._given)[0]
         learnt = self.task.background
         self._tasks[self.task.alpha] = replace(
