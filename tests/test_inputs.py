@@ -323,6 +323,46 @@ def test_normalized_rows_have_unit_length_and_zeros_stay():
     np.testing.assert_allclose(lengths, [*[1] * N, 0], atol=1e-6)
 
 
+@pytest.mark.parametrize("exponent", [-1000, -520, 520, 1015])
+def test_numbers_whose_squares_no_float64_holds_are_scaled_like_others(exponent):
+    Y = X.astype(np.float64) + 5.0
+    far = np.ldexp(Y, exponent)
+    for normalize in (False, True):
+        here, there = (standardizing(rows, normalize=normalize) for rows in (Y, far))
+        np.testing.assert_array_equal(there.apply(far), here.apply(Y))
+        np.testing.assert_array_equal(there.shift, np.ldexp(here.shift, exponent))
+    np.testing.assert_array_equal(
+        Scaling(normalize=True).apply(far), Scaling(normalize=True).apply(Y)
+    )
+
+
+def test_columns_that_span_all_of_float64_can_be_scaled():
+    Y = np.finfo(np.float64).max * np.array([[-1.0], [1.0], [1.0], [1.0]])
+    np.testing.assert_allclose(standardizing(Y).apply(Y)[:, 0], np.array([-3, 1, 1, 1]) / 3**0.5)
+
+
+@pytest.mark.parametrize("flag", ["--standardize", "--normalize"])
+def test_a_fit_of_scaled_rows_does_not_depend_on_their_units(run, flag):
+    for name, unit in [("near", 1.0), ("far", 2.0**1000)]:
+        np.save(f"{name}.npy", (X + 5.0).astype(np.float64) * unit)
+        assert run("fit", f"{name}.npy", flag, "-s", "0.1", "-o", f"l-{name}.npy")[0] == 0
+        assert run("sigma", f"{name}.npy", flag)[0] == 0
+    np.testing.assert_array_equal(np.load("l-near.npy"), np.load("l-far.npy"))
+    assert run("predict", "far.crlm.npz", "far.npy", "-o", "l.npy")[0] == 0
+    np.testing.assert_array_equal(np.load("l.npy"), np.load("l-near.npy"))
+
+
+@pytest.mark.parametrize("flags", [[], ["--standardize"], ["--normalize"]])
+def test_whole_numbers_that_become_equal_are_told_of_before_they_are_scaled(run, flags):
+    ids = 2**60 + np.arange(40)
+    np.save("ids.npy", np.column_stack([np.zeros(40, dtype=np.int64), ids]))
+    pd.DataFrame({"x": np.zeros(40), "id": ids}).to_parquet("ids.parquet")
+    for name, column in [("ids.npy", "1"), ("ids.parquet", "'id'")]:
+        code, _, err = run("fit", name, "--no-model", *flags)
+        assert code == 3
+        assert f"{name} has whole numbers beyond 2**53 (column {column}), which float64" in err
+
+
 def test_only_a_column_that_outweighs_all_others_dominates():
     assert dominating_column(X) is None
     assert dominating_column(X[:, :1]) is None

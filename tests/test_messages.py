@@ -311,6 +311,10 @@ def test_whole_numbers_that_float64_cannot_tell_apart_are_no_copies():
         CRLM(5.0).fit(frame)
     with pytest.raises(InputError, match=r"beyond 2\*\*53 \(column 0\)"):
         CRLM(5.0).fit(frame.set_axis([0, 1], axis=1))  # where 0 is no row
+    objects = frame.astype(object)
+    for table in (objects, objects.to_numpy(), frame.assign(id=frame["id"].astype(object))):
+        with pytest.raises(InputError, match=r"beyond 2\*\*53 \(column 0\)"):
+            CRLM(5.0).fit(table)
     assert CRLM(5.0, alpha=None).fit(frame.assign(b=np.arange(20.0))).n_duplicates_ == 0
     CRLM(5.0, alpha=None).fit(near - near.min(axis=0))  # as the message says
     times = 1_700_000_000_000_000_000 + 10**9 * np.arange(60)[:, None]  # which stay apart

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from numbers import Integral
 from typing import Any
 
 import narwhals as nw
@@ -80,8 +82,8 @@ def _dataframe(X: Any) -> Any:
     for column in columns:
         if column.dtype == nw.Object:
             _check_objects(column.name, column.to_list())
-    if any(column.dtype in (nw.Int64, nw.UInt64) for column in columns):
-        _check_whole([column.to_numpy() for column in columns])
+    if any(column.dtype in (nw.Int64, nw.UInt64, nw.Object) for column in columns):
+        check_whole([column.to_numpy() for column in columns])
     return table.to_native()
 
 
@@ -204,13 +206,14 @@ def _real_numbers(array: NDArray[Any]) -> NDArray[Any]:
         )
         msg = f"X must be a table of numbers, got {describe(array)}. {fix}."
         raise InputError(msg)
-    missing = np.frompyfunc(_is_missing, 1, 1)(array).astype(np.bool_)
     try:
-        return np.where(missing, np.nan, array).astype(np.float64)
+        numbers = _as_floats(array)
     except (ValueError, OverflowError) as error:
         raise InputError(_no_number(array, error)) from error
     except TypeError as error:
         raise TypeError(_no_number(array, error)) from error
+    check_whole(list(array.T))
+    return numbers
 
 
 def _is_missing(cell: Any) -> bool:
@@ -247,7 +250,7 @@ def check_points(X: Any, metric: str = "euclidean", *, whole: bool = True) -> Fl
     points = _as(np.float32, X) if small else _as(np.float64, X)
     _check_finite(points, whole=whole)
     if X.dtype.kind in "iu":
-        _check_whole(list(X.T))
+        check_whole(list(X.T))
     if metric == "cosine":
         points = _unit_rows(points)
     if whole:
@@ -365,26 +368,50 @@ def _check_spread(X: Floats) -> None:
         raise InputError(msg)
 
 
-def _check_whole(columns: list[NDArray[Any]]) -> None:
+def check_whole(columns: Sequence[NDArray[Any]]) -> None:
     """Refuse whole numbers so large that rows which differ would be copies of each other."""
-    large = [j for j, column in enumerate(columns) if _is_large(column)]
-    if not large:
+    wholes = {j: whole for j, column in enumerate(columns) if (whole := _large(column)) is not None}
+    if not wholes:
         return
-    rough = np.column_stack([column.astype(np.float64) for column in columns])
-    halves = [half.astype(np.float64) for j in large for half in divmod(columns[j], 2**32)]
+    rough = np.column_stack([_as_floats(column) for column in columns])
+    halves = [
+        half.astype(np.float64)
+        for whole in wholes.values()
+        for half in (whole // 2**32, whole % 2**32)
+    ]
     exact = np.column_stack([rough, *halves])
     if len(np.unique(exact, axis=0)) > len(np.unique(rough, axis=0)):
         msg = (
-            f"X has whole numbers beyond 2**53 (column {large[0]}), which float64 cannot tell "
+            f"X has whole numbers beyond 2**53 (column {min(wholes)}), which float64 cannot tell "
             f"apart, so that rows which differ would be equal. Subtract a constant: "
             f"X - X.min(axis=0); or leave the column out, if it is an id."
         )
         raise InputError(msg)
 
 
-def _is_large(column: NDArray[Any]) -> bool:
-    whole = column.dtype.kind in "iu" and column.dtype.itemsize == 8 and len(column) > 0
-    return whole and max(-int(column.min()), int(column.max())) > _EXACT
+def _large(column: NDArray[Any]) -> NDArray[Any] | None:
+    """Whole numbers of a column, some of them beyond float64; None if there are none such.
+
+    In a column of objects, what is no whole number is 0.
+    """
+    if column.dtype.kind == "O":
+        column = np.array([_whole(cell) for cell in column.tolist()], dtype=object)
+    elif column.dtype.kind not in "iu" or column.dtype.itemsize < 8:
+        return None
+    return column if len(column) and max(-int(column.min()), int(column.max())) > _EXACT else None
+
+
+def _whole(cell: Any) -> int:
+    exact = isinstance(cell, Integral) or (isinstance(cell, float) and cell.is_integer())
+    return int(cell) if exact else 0
+
+
+def _as_floats(array: NDArray[Any]) -> NDArray[np.float64]:
+    """Numbers as float64; what is missing among objects is NaN."""
+    if array.dtype.kind == "O":
+        missing = np.frompyfunc(_is_missing, 1, 1)(array).astype(np.bool_)
+        array = np.where(missing, np.nan, array)
+    return array.astype(np.float64)
 
 
 def _unit_rows(X: Floats) -> Floats:

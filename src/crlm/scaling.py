@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
+_HUGE = 1e300
 DOMINATES = 0.99  # of the squared distances from one column
 
 
@@ -39,13 +40,10 @@ class Scaling:
         """Do it to rows; float32 stays float32."""
         if self.shift is not None and self.scale is not None:
             kind = X.dtype if X.dtype.kind == "f" else np.dtype(np.float64)
-            X = ((X - self.shift) / self.scale).astype(kind, copy=False)
-        if self.normalize:
-            lengths = np.linalg.norm(X.astype(np.float64, copy=False), axis=1, keepdims=True)
-            X = (X / np.where(lengths > 0, lengths, 1.0)).astype(
-                X.dtype if X.dtype.kind == "f" else np.float64, copy=False
-            )
-        return X
+            part = np.where(np.abs(self.shift) > _HUGE, 0.25, 1.0)  # or a difference may overflow
+            X = (X * part - self.shift * part) / (self.scale * part)
+            X = X.astype(kind, copy=False)
+        return _unit_rows(X) if self.normalize else X
 
 
 def standardizing(X: NDArray[Any], *, normalize: bool = False) -> Scaling:
@@ -79,13 +77,33 @@ def dominating_column(X: NDArray[Any]) -> tuple[int, float, Floats] | None:
     return (j, share, spans) if share >= DOMINATES else None
 
 
+def _unit_rows(X: NDArray[Any]) -> NDArray[Any]:
+    """Rows divided by their length, those of zeros left alone; float32 stays float32."""
+    rows = X.astype(np.float64, copy=False)
+    rows = np.ldexp(rows, -_exponents(np.abs(rows).max(axis=1, keepdims=True, initial=0.0)))
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    rows /= np.where(lengths > 0, lengths, 1.0)
+    return rows.astype(X.dtype if X.dtype.kind == "f" else np.float64, copy=False)
+
+
 def _moments(X: NDArray[Any]) -> tuple[Floats, Floats]:
-    """Mean and standard deviation of each column, block by block, in two passes."""
+    """Mean and standard deviation of each column, block by block, in three passes."""
     n = len(X)
     blocks = [slice(start, start + 4096) for start in range(0, n, 4096)]
-    total = sum(np.asarray(X[b], dtype=np.float64).sum(axis=0) for b in blocks)
-    mean = np.asarray(total / n)
-    squares = sum(np.square(np.asarray(X[b], dtype=np.float64) - mean).sum(axis=0) for b in blocks)
+    largest = [np.abs(np.asarray(X[b], dtype=np.float64)).max(axis=0) for b in blocks]
+    exponents = _exponents(np.max(largest, axis=0))
+
+    def scaled(b: slice) -> Floats:
+        return np.ldexp(np.asarray(X[b], dtype=np.float64), -exponents)
+
+    mean = np.asarray(sum(scaled(b).sum(axis=0) for b in blocks) / n)
+    squares = sum(np.square(scaled(b) - mean).sum(axis=0) for b in blocks)
     deviation = np.sqrt(np.asarray(squares / n))
     # What is left of a constant column is rounding, and would become noise of unit spread.
-    return mean, np.where(deviation > 1e-12 * np.abs(mean), deviation, 0.0)
+    deviation = np.where(deviation > 1e-12 * np.abs(mean), deviation, 0.0)
+    return np.ldexp(mean, exponents), np.ldexp(deviation, exponents)
+
+
+def _exponents(largest: Floats) -> NDArray[np.int32]:
+    """Powers of two that bring numbers to 1, which changes no bit; squares of 1e160 overflow."""
+    return np.frexp(largest)[1]

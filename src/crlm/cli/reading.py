@@ -212,8 +212,12 @@ def read_rows(
 def _scaled(rows: Rows, standardize: bool, normalize: bool) -> Rows:
     from dataclasses import replace
 
+    from crlm.data_checks import check_whole
     from crlm.scaling import Scaling, standardizing
 
+    if standardize or normalize:  # after which they are whole numbers no more
+        with rows.named_in_errors():
+            check_whole(list(rows.X.T))
     if standardize:
         return replace(rows, scaling=standardizing(rows.X, normalize=normalize))
     return replace(rows, scaling=Scaling(normalize=True)) if normalize else rows

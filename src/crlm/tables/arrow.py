@@ -90,9 +90,26 @@ def table_of(source: Source, wanted: Wanted) -> Table:
     with arrow_errors(source.path, source.kind):
         read = [_read_column(table, source.schema.names, j).to_numpy() for j in places]
     X = without_bool(np.column_stack(read))
+    if X.dtype.kind == "f":  # in which whole numbers may be lost
+        _check_whole(read, names, source.name)
     if wanted.columns is None:
         warn_of_row_numbers(X, names, source.name)
     return Table(X, names, source.name, kept=kept)
+
+
+def _check_whole(read: list[NDArray[Any]], names: list[str], source: str) -> None:
+    """Refuse large whole numbers that became equal beside columns of fractions."""
+    if not any(column.dtype.kind in "iu" and column.dtype.itemsize == 8 for column in read):
+        return
+    from crlm.data_checks import check_whole  # few need it
+
+    try:
+        check_whole(read)
+    except InputError as error:
+        msg = str(error)
+        for j, name in enumerate(names):
+            msg = msg.replace(f"(column {j})", f"(column {name!r})")
+        raise InputError(source + msg[1:]) from error
 
 
 def only_needed(source: Source, wanted: Wanted) -> tuple[list[str], Wanted]:
