@@ -42,6 +42,11 @@ MESSAGES = [
     (fit(sigma_max=None), ParameterError, ["sigma_max must be", "got None"]),
     (fit(sigma_max=1e-200), ParameterError, ["sigma_max must be", "got 1e-200"]),
     (lambda: CRLM(1.0).path(X, 3.0), ParameterError, ["sigmas must be a list", "geomspace"]),
+    (
+        lambda: CRLM(1.0, n_landmarks=3).path(X, [1.0]),
+        ParameterError,
+        ["every row as a centre", "n_landmarks=3", "Leave n_landmarks out"],
+    ),
     (fit(alpha=1.0), ParameterError, ["alpha must be", "between 0 and 1", "got 1.0", "0.01"]),
     (fit(alpha="low"), ParameterError, ["alpha must be", "or None", "got 'low'"]),
     (fit(G=1.0), ParameterError, ["G must be a number greater than 1", "got 1.0", "takes 4"]),

@@ -389,8 +389,8 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
     def path(self, X: Any, sigmas: Any = None, *, sample_weight: Any = None) -> SigmaPath:
         """Clusters at many bandwidths, from one search at the largest of them.
 
-        The settings are those of this model; it need not be fitted, and is not changed. (A
-        model keeps no copy of its data, so they are given again.)
+        The settings are those of this model, without `n_landmarks`; it need not be fitted, and is
+        not changed. (A model keeps no copy of its data, so they are given again.)
 
         Parameters
         ----------
@@ -408,6 +408,12 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
         """
         from crlm.path import walk  # few need it
 
+        if checks.check_n_landmarks(self.n_landmarks) is not None:
+            msg = (
+                f"a path has every row as a centre, so that n_landmarks={self.n_landmarks!r} does "
+                f"not go with it. Leave n_landmarks out, or fit at each bandwidth with it."
+            )
+            raise ParameterError(msg)
         task = copy(self)._task(X, sample_weight, reset=True)
         if sigmas is None:
             middle = task.bandwidth(checks.check_sigma_max(self.sigma_max))[0]
