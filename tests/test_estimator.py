@@ -154,6 +154,13 @@ def test_dataframes_give_the_same_labels_and_keep_their_column_names(make):
         model.predict(nw.from_native(table).rename({"f0": "other"}).to_native())
 
 
+def test_an_exact_fit_draws_no_random_number(toy):
+    generator = np.random.default_rng(0)
+    before = generator.bit_generator.state
+    CRLM(7.0, random_state=generator).fit(toy[0][:100])
+    assert generator.bit_generator.state == before
+
+
 def test_a_row_next_to_zero_is_predicted_alone_as_among_others():
     rng = np.random.default_rng(0)
     X = np.vstack([rng.random((150, 4)), 0.01 * rng.normal(size=(30, 4))])

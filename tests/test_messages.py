@@ -62,6 +62,10 @@ MESSAGES = [
     (fit(memory_limit="0GB"), ParameterError, ["memory_limit must be", "got '0GB'"]),
     (fit(memory_limit=-5), ParameterError, ["memory_limit must be", "got -5"]),
     (fit(progress=True), ParameterError, ["progress(done, total)", "got True"]),
+    (fit(refine=1), ParameterError, ["refine must be True or False", "got 1"]),
+    (fit(min_weight=0), ParameterError, ["min_weight must be", "got 0"]),
+    (fit(delta=2), ParameterError, ["delta must be", "between 0 and 1", "got 2"]),
+    (fit(random_state="x"), ParameterError, ["random_state must be None", "got 'x'"]),
     (
         fit(memory_limit="1MB"),
         MemoryLimitError,

@@ -146,9 +146,14 @@ def _share(name: str, value: object, meaning: str) -> float:
     return _real(value)
 
 
-def check_random_state(value: object) -> int:
-    """Seed of the draw of landmarks; None is 0, so that equal data give equal labels."""
-    if value is None:
+def check_random_state(value: object, *, draw: bool = True) -> int:
+    """Seed of the draw of landmarks; None is 0, so that equal data give equal labels.
+
+    Without a `draw` generators are left as they are.
+    """
+    if value is None or (
+        not draw and isinstance(value, np.random.RandomState | np.random.Generator)
+    ):
         return 0
     if isinstance(value, np.random.RandomState):
         return int(value.randint(2**31))

@@ -582,11 +582,18 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
         memory_limit = checks.check_memory_limit(self.memory_limit)
         progress = checks.check_progress(self.progress)
         G = checks.check_G(self.G)
+        self._check_settings_of_landmarks()  # which are of no use here, but may be wrong
         points = self._points(X, checks.check_metric(self.metric), reset=reset)
         if G == "auto":
             G = adaptive_G(*points.shape)
         weights = check_weights(sample_weight, len(points), G)
         return Task(points, weights, G, alpha, k, min_size, memory_limit, n_jobs, progress)
+
+    def _check_settings_of_landmarks(self) -> None:
+        checks.check_refine(self.refine)
+        checks.check_min_weight(self.min_weight)
+        checks.check_delta(self.delta)
+        checks.check_random_state(self.random_state, draw=False)
 
     def _points(self, X: Any, metric: str, *, reset: bool) -> Floats:
         """Data as the numerics take them."""
