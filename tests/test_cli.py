@@ -601,6 +601,11 @@ ERRORS = {
         2,
         "--threads must be a whole number of at least 1, got 0. Leave it out to use every core.",
     ),
+    "model and none": (
+        "fit toy.npy --model m.crlm.npz --no-model",
+        2,
+        "--model and --no-model do not go together. Leave one of them out.",
+    ),
     "metric": ("fit toy.npy --metric l1", 2, "'l1' is not one of 'euclidean', 'cosine'"),
     "memory text": ("fit toy.npy --memory lots", 2, "--memory must be 'auto', a number of bytes"),
     "memory": ("fit toy.npy --memory 1KB", 5, "over the memory limit of 1 kB. Pass --memory "),
@@ -718,6 +723,36 @@ def test_file_without_permission_is_unusable_data(run, monkeypatch):
     expected = (3, "", "error: cannot read x.csv: Permission denied\n")
     assert run("fit", "x.csv", "--no-model") == expected
     assert run("info", "x.csv") == expected
+
+
+def test_a_table_beside_the_data_without_permission_is_named(run, monkeypatch):
+    opened = Path.open
+
+    def refuse(self, *args, **more):
+        if self.name == "m.csv":
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        return opened(self, *args, **more)
+
+    Path("m.csv").write_text("a\n1\n")
+    monkeypatch.setattr(Path, "open", refuse)
+    code, _, err = run("fit", "toy.npy", "--meta", "m.csv", "--no-model")
+    assert (code, err) == (3, "error: cannot read m.csv: Permission denied\n")
+
+
+@pytest.mark.parametrize("command", ["sigma", "embed"])
+def test_a_folder_without_permission_is_not_an_empty_one(run, monkeypatch, command):
+    listed = os.scandir
+
+    def refuse(path):
+        if Path(path).name == "locked":
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        return listed(path)
+
+    Path("locked").mkdir()
+    monkeypatch.setattr(os, "scandir", refuse)
+    code, _, err = run(command, "locked")
+    assert code == 3
+    assert "locked: Permission denied" in err or "no permission for locked." in err
 
 
 def test_debug_shows_the_traceback(capsys):
@@ -852,6 +887,19 @@ def test_stream_that_nobody_hears_changes_nothing_else(line, code):
         assert done.stdout == ("" if " >&-" in closed else heard.stdout)
         assert done.stderr == ("" if " 2>" in closed else heard.stderr)
         assert code != 0 or Path("l.npy").read_bytes() == labels
+
+
+def test_labels_for_a_closed_stdout_alone_are_refused_before_the_work(run, folder):
+    run("fit", "toy.npy")
+    for line in (
+        "fit toy.npy -q --no-model -o -",
+        "predict toy.crlm.npz toy.npy -o -",
+        "export toy.crlm.npz --to -",
+    ):
+        done = in_shell(f"{PROGRAM} {line} >&-")
+        assert done.returncode == 2
+        assert "the standard output (-), which is closed. Leave it open, or give" in done.stderr
+        assert in_shell(f"{PROGRAM} {line} > /dev/null").returncode == 0
 
 
 # Signals

@@ -252,3 +252,9 @@ def test_a_real_bash_completes_after_the_documented_line():
         check=True,
     )
     assert done.stdout == "completion\n"
+
+
+def test_a_named_model_counts_more_than_a_setting_for_none(run, monkeypatch):
+    monkeypatch.setenv("CRLM_NO_MODEL", "1")
+    assert run("fit", "toy.npy", "--model", "m.crlm.npz")[0] == 0
+    assert Path("m.crlm.npz").exists()

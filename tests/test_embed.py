@@ -221,6 +221,8 @@ def test_like_makes_vectors_that_can_be_compared(run, folder, flags):
     rows = [table.kept["paths"].index(f"photos/{name}") for name in ("8.png", "more/1.png")]
     np.testing.assert_allclose(read_table("some.npz").X, table.X[rows], rtol=1e-5, atol=1e-5)
     run("fit", "photos.npz", "-s", "1")
+    code, _, err = run("embed", "some.txt", "--like", "photos.npz", *again, "--force")
+    assert (code, err) == (0, "Next:  crlm predict photos.crlm.npz some.npz\n")
     assert run("predict", "photos.crlm.npz", "some.npz")[0] == 0
 
 

@@ -48,7 +48,12 @@ def list_images(folder: str | os.PathLike[str]) -> list[Path]:
     folders are not followed, so that there is no way to go round in a circle.
     """
     top, found = Path(folder), []
-    for place, folders, files in os.walk(top):
+
+    def stop(error: OSError) -> None:  # at folders below it we pass by
+        if isinstance(error, PermissionError) and Path(error.filename) == top:
+            raise error
+
+    for place, folders, files in os.walk(top, onerror=stop):
         folders[:] = [name for name in folders if not name.startswith(".")]
         found += [Path(place, name) for name in files if is_image(name)]
     return sorted(found, key=lambda path: path.relative_to(top).parts)

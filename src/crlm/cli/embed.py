@@ -17,6 +17,7 @@ from crlm.cli.common import (
     say,
     say_json,
 )
+from crlm.cli.models import model_path_beside
 from crlm.cli.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -219,4 +220,12 @@ def tell(
     elif not flags["quiet"]:
         say(f"{out}  {n:,} × {d:,} float32, {count(total - n, 'image')} left out")
         say(f"described by {descriptor.words}")
-        say(f"Next:  crlm fit {shlex.quote(str(out))}", err=True)
+        say(f"Next:  {shlex.join(['crlm', *next_line(out, flags['like'])])}", err=True)
+
+
+def next_line(out: Path, like: Path | None) -> list[str]:
+    """Command for the vectors: to look for clusters, or in those found among the ones before."""
+    model = None if like is None else model_path_beside(like)
+    if model is None or not model.exists():
+        return ["fit", str(out)]
+    return ["predict", str(model), str(out)]

@@ -23,7 +23,7 @@ from crlm.cli.folders import check_folder, is_folder, write_folder
 from crlm.cli.models import load_model, needs_direction
 from crlm.cli.progress import progress_bar
 from crlm.cli.reading import valid_rows
-from crlm.cli.writing import STDOUT, Described, Progress
+from crlm.cli.writing import STDOUT, Described, Progress, refuse_unheard
 from crlm.errors import InputError
 
 if TYPE_CHECKING:
@@ -79,6 +79,7 @@ def export(
         msg = "--json and --to - both want the standard output. Give the labels a file name."
         raise click.UsageError(msg)
     files = [path for path in paths if path != STDOUT]
+    refuse_unheard([*paths, *folders])
     refuse_same_name([*files, *folders])
     check_outputs(files, force, source=data)
     for folder in folders:

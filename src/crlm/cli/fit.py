@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
+from click.core import ParameterSource
 
 from crlm.cli.clusters import (
     cannot_be_met,
@@ -53,7 +54,7 @@ from crlm.cli.reading import (
 )
 from crlm.cli.settings import resolved
 from crlm.cli.streaming import StreamedRows, checkpoint_of, landmark_options, open_blocks
-from crlm.cli.writing import STDOUT, Described, LabelsOnly
+from crlm.cli.writing import STDOUT, Described, LabelsOnly, refuse_unheard
 from crlm.errors import TooSmallWarning, WeakEvidenceWarning
 
 if TYPE_CHECKING:
@@ -203,6 +204,11 @@ def fit(ctx: click.Context, /, **flags: Any) -> int:
     The model goes to a file beside DATA, which crlm info, predict, export and check read. A model
     that crlm made of the same DATA is replaced; any other file is only with --force.
     """
+    if flags["model"] is not None and flags["no_model"]:
+        if ctx.get_parameter_source("no_model") is ParameterSource.COMMANDLINE:
+            msg = "--model and --no-model do not go together. Leave one of them out."
+            raise click.UsageError(msg)
+        flags["no_model"] = False  # a flag counts more than a variable or crlm.toml
     chosen = resolved(ctx)
     reading = {name: flags.pop(name) for name in (*TABLE_FLAGS, *ROW_FLAGS)}
     return run(FitOptions(**flags, reading=reading), chosen, ctx.ensure_object(Session))
@@ -217,6 +223,7 @@ def run(options: FitOptions, chosen: dict[str, Any], session: Session) -> int:
         name = "--resume" if options.resume else "--refine"
         msg = f"{name} is for fits with --landmarks. Give --landmarks auto."
         raise click.UsageError(msg)
+    refuse_unheard(options.output)
     check_outputs(options.files, options.force, source=options.data)
     if options.model_path is not None and options.data.exists():
         check_model_path(options.model_path, options)

@@ -27,7 +27,7 @@ from crlm.cli.common import (
 from crlm.cli.models import load_model, needs_direction
 from crlm.cli.progress import progress_bar
 from crlm.cli.reading import Rows, table_arguments, valid_rows
-from crlm.cli.writing import STDOUT, Described
+from crlm.cli.writing import STDOUT, Described, refuse_unheard
 from crlm.errors import InputError
 
 if TYPE_CHECKING:
@@ -87,6 +87,7 @@ def predict(
     if as_json and STDOUT in output:
         msg = "--json and -o - both want the standard output. Give the labels a file name."
         raise click.UsageError(msg)
+    refuse_unheard(output)
     check_outputs(files, force, source=data)
     fitted = load_model(model)
     table = read_new(fitted, data, table_arguments(flags))

@@ -160,6 +160,11 @@ def open_streams() -> None:
             setattr(sys, name, stream)
 
 
+def is_stdout_closed() -> bool:
+    """Whether the caller closed it, so that what is printed goes nowhere."""
+    return getattr(sys.stdout, "name", None) == os.devnull
+
+
 @contextmanager
 def engine_log(wanted: bool) -> Iterator[None]:
     """Show on stderr how the engine explains its choices."""

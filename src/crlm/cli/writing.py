@@ -7,6 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from crlm.cli.common import is_stdout_closed
+from crlm.errors import OutputError
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -19,6 +22,16 @@ if TYPE_CHECKING:
 STDOUT = Path("-")
 Job = tuple[Path, Callable[[IO[bytes]], None]]
 Progress = Callable[[int, int], object] | None
+
+
+def refuse_unheard(outputs: Sequence[Path]) -> None:
+    """Refuse to work for the standard output alone when the caller has closed it."""
+    if set(outputs) == {STDOUT} and is_stdout_closed():
+        msg = (
+            "the labels are for the standard output (-), which is closed. Leave it open, or give "
+            "them a file name."
+        )
+        raise OutputError(msg)
 
 
 class Described:

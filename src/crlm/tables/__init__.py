@@ -21,6 +21,7 @@ import difflib
 import mmap
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -153,13 +154,22 @@ def read_table(
     """
     path = Path(path)
     wanted = Wanted(columns, key, header, vector, dict(roles or {}), descriptor)
-    try:
+    with _named(path):
         table = _read(path, wanted)
-        kept = table.kept
-        if meta is not None:
+    kept = table.kept
+    if meta is not None:
+        with _named(Path(meta)):
             kept = kept.joined(_read_meta(Path(meta), table))
+    with _named(path):  # from which a column may be read now
         roles = {**table.roles, **find_roles(wanted.roles, kept, table.source)}
-        return table._replace(kept=kept, roles=roles)
+    return table._replace(kept=kept, roles=roles)
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Say in one sentence which file the system refuses."""
+    try:
+        yield
     except OSError as error:
         if isinstance(error, InputError):
             raise
