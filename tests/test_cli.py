@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import warnings
+from datetime import date
 from pathlib import Path
 
 import click
@@ -448,6 +449,26 @@ def test_row_numbers_as_coordinate_are_a_warning(run):
     assert words in run("fit", "rows.csv", "-s", 1)[2]
     assert run("info", "rows.csv")[2] == words
     assert run("info", "rows.csv", "--columns", "x,y")[2] == ""
+
+
+def test_info_tells_what_is_in_columns_that_no_fit_takes(run):
+    Path("iris.csv").write_text("x,y,species\n1,2,a\n3,?,b\n5,6,c\n")
+    code, out, err = run("info", "iris.csv")
+    assert code == 0
+    assert out.splitlines() == [
+        "iris.csv  3 rows, 3 columns",
+        "numbers: x",
+        "numbers, and text in 1 row: y",
+        "text: species",
+    ]
+    assert err.startswith("note: iris.csv has text in column 'species'")
+    facts = json.loads(run("info", "iris.csv", "--json")[1])
+    assert (facts["kind"], facts["n"]) == ("table", 3)
+    assert facts["kinds"] == ["numbers", "numbers, and text in 1 row", "text"]
+    pd.DataFrame({"x": [1.0], "name": ["a"], "on": [date(2020, 1, 1)]}).to_parquet("a.parquet")
+    facts = json.loads(run("info", "a.parquet", "--json")[1])
+    assert facts["kinds"] == ["numbers", "text", "date32[day]"]
+    assert run("info", "iris.csv", "--columns", "species")[0] == 3  # which was asked for
 
 
 def test_header_is_what_one_says_it_is(run):

@@ -13,12 +13,14 @@ from crlm.cli.common import (
     count,
     json_option,
     number,
+    remark,
     say,
     say_json,
     table_options,
 )
 from crlm.cli.models import load_model, model_lines, model_record
-from crlm.cli.reading import read_file
+from crlm.cli.reading import read_file, table_arguments
+from crlm.errors import InputError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,7 +43,8 @@ MAX_NAMES = 12
 def info(file: Path, as_json: bool, **reading: Any) -> int:
     """Say what FILE holds: data (shape, type, columns, range, rows with NaN or inf) or a model.
 
-    A .npy file is read piece by piece, however large it is. Of a model: clusters, settings,
+    A .npy file is read piece by piece, however large it is. Of a table whose columns are not all
+    numbers it says which are. Of a model: clusters, settings,
     versions, and where its data are.
     """
     from crlm.record import is_model
@@ -63,8 +66,41 @@ def of_model(file: Path) -> tuple[dict[str, Any], list[str]]:
 
 def of_data(file: Path, reading: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """Facts about data, and the same in words."""
-    facts = describe(read_file(file, reading))
+    try:
+        facts = describe(read_file(file, reading))
+    except InputError as error:
+        if table_arguments(reading):
+            raise
+        found = of_columns(file, error)
+        if found is None:
+            raise
+        return found
     return facts, lines(facts)
+
+
+def of_columns(file: Path, problem: InputError) -> tuple[dict[str, Any], list[str]] | None:
+    """Facts about a table that is no matrix for this `problem`; None if its columns are not why."""
+    from crlm.tables import read_kinds_of
+
+    try:
+        found = read_kinds_of(file)
+    except InputError:
+        return None
+    if found is None or not found[1] or all(kind == "numbers" for _, kind in found[0]):
+        return None
+    columns, n = found
+    remark(f"note: {problem}")
+    facts = {"kind": "table", "data": file.name, "n": n, "columns": [name for name, _ in columns]}
+    facts |= {"kinds": [kind for _, kind in columns], "problem": str(problem)}
+    kinds = dict.fromkeys(kind for _, kind in columns)
+    said = [f"{kind}: {_listed([name for name, own in columns if own == kind])}" for kind in kinds]
+    return facts, [f"{file.name}  {count(n, 'row')}, {count(len(columns), 'column')}", *said]
+
+
+def _listed(names: list[str]) -> str:
+    """The first names, and how many more there are."""
+    more = len(names) - MAX_NAMES
+    return ", ".join(names[:MAX_NAMES]) + (f", ... and {more:,} more" if more > 0 else "")
 
 
 def describe(table: Table) -> dict[str, Any]:
@@ -111,19 +147,16 @@ def lines(facts: dict[str, Any]) -> list[str]:
     first = f"{facts['data']}  {facts['n']:,} × {facts['d']:,} {facts['dtype']}"
     found = [f"{first}  ({size_in_words(facts['bytes'])})"]
     if facts["columns"]:
-        names = facts["columns"][:MAX_NAMES]
-        more = "" if len(names) == facts["d"] else f", ... and {facts['d'] - len(names):,} more"
-        found.append(f"columns  {', '.join(names)}{more}")
+        found.append(f"columns  {_listed(facts['columns'])}")
     if facts["vector"] is not None:
         found.append(f"vectors  of column {facts['vector']}")
     if facts["kept"]:
-        names = facts["kept"][:MAX_NAMES]
         roles = sorted(facts["roles"].items())
         said = [
-            with_roles(name, [role for role, column in roles if column == name]) for name in names
+            with_roles(name, [role for role, column in roles if column == name])
+            for name in facts["kept"]
         ]
-        left = len(facts["kept"]) - len(names)
-        found.append(f"beside   {', '.join(said)}" + (f", ... and {left:,} more" if left else ""))
+        found.append(f"beside   {_listed(said)}")
     found.append(f"range    {number(facts['min'])} to {number(facts['max'])}")
     if facts["invalid_rows"]:
         which = ", ".join(map(str, facts["first_invalid"]))

@@ -36,7 +36,7 @@ from crlm.tables.hdf5 import read_hdf5
 from crlm.tables.kept import Kept, find_roles
 from crlm.tables.made import check_made_alike
 from crlm.tables.meta import READERS as META_READERS
-from crlm.tables.meta import read_meta
+from crlm.tables.meta import read_kinds, read_meta
 from crlm.tables.output import (
     LABEL_WRITERS,
     check_writable,
@@ -67,6 +67,7 @@ __all__ = [
     "invalid_rows",
     "label_writer",
     "made_of",
+    "read_kinds_of",
     "read_table",
     "replacing",
     "replacing_folder",
@@ -211,6 +212,14 @@ def _read_meta(path: Path, table: Table) -> Kept:
         )
         raise InputError(msg)
     return kept
+
+
+def read_kinds_of(path: Path) -> tuple[list[tuple[str, str]], int] | None:
+    """Name of every column and what is in it, and the number of rows; None for what is no table."""
+    if not path.is_file() or path.suffix.lower() not in META_READERS:
+        return None
+    with _named(path):
+        return read_kinds(path)
 
 
 def image_paths(table: Table, folder: Path) -> list[Path] | None:

@@ -233,6 +233,17 @@ def _chosen(source: Source, vector: int) -> tuple[str, ...]:
     )
 
 
+def kinds_of(source: Source) -> tuple[list[tuple[str, str]], int]:
+    """Name of every column and what is in it, and how many rows there are."""
+    names, types = source.schema.names, source.schema.types
+    return [(name, _kind(each)) for name, each in zip(names, types, strict=True)], source.n
+
+
+def _kind(arrow_type: Any) -> str:
+    known = {"numbers": _is_number, "text": _is_text, "vectors": _is_vector}
+    return next((kind for kind, test in known.items() if test(arrow_type)), str(arrow_type))
+
+
 def _is_vector(arrow_type: Any) -> bool:
     import pyarrow as pa
 

@@ -30,6 +30,7 @@ from crlm.tables.common import (
 )
 from crlm.tables.head import ENCODING, Head, number, read_head
 from crlm.tables.kept import Kept
+from crlm.words import count
 
 _GZIP = b"\x1f\x8b"  # with which such a file begins
 
@@ -98,6 +99,27 @@ def read_columns(path: Path, header: bool | None = None) -> tuple[Kept, int]:
         head = read_head(path, header, only_text=True)
         n = sum(1 for _ in _rows(path, head))
     return _kept(path, head, set()), n
+
+
+def read_kinds(path: Path) -> tuple[list[tuple[str, str]], int]:
+    """Name of every column and what is in it, and how many rows there are."""
+    with text_errors(path):
+        head, n, n_text = read_head(path, None), 0, Counter[int]()
+        for row in _rows(path, head):
+            n += 1
+            n_text.update(j for j, cell in enumerate(row) if number(cell) is None)
+    return [(name, _kind(n_text[j], n)) for j, name in enumerate(head.labels())], n
+
+
+def _kind(n_text: int, n: int) -> str:
+    """What is in a column.
+
+    >>> _kind(0, 9), _kind(9, 9), _kind(2, 9)
+    ('numbers', 'text', 'numbers, and text in 2 rows')
+    """
+    if n_text in (0, n):
+        return "text" if n_text else "numbers"
+    return f"numbers, and text in {count(n_text, 'row')}"
 
 
 @contextmanager
