@@ -361,7 +361,7 @@ def test_copies_are_counted(run, toy):
     [
         ([], "Nothing differs from background alone at alpha = 0.01.", "explore noise.crlm.npz"),
         (["--alpha", "0.001"], "from background alone at alpha = 0.001.", "explore noise.crlm.npz"),
-        (["--no-model"], "--alpha none to see every ball", "--alpha none"),
+        (["--no-model"], "its spread), --alpha none and --max-clusters=1.", "--alpha none"),
         (["-s", "0.01"], "With σ_max 0.0100 nothing differs from", "--sigma-max auto"),
         (["-s", "100"], "try another --sigma-max (auto looks at all)", "--sigma-max auto"),
         (["-s", "histogram"], "try another --sigma-max", "--sigma-max auto"),

@@ -447,13 +447,25 @@ def test_sample_passes_over_invalid_rows(run):
     assert ((labels[N : N + 30] >= 0) == (LABELS[:30] >= 0)).all()
 
 
+def test_two_wide_columns_of_many_are_warned_of_and_standardize_is_next(run):
+    rows = np.random.default_rng(0).normal(size=(200, 10))
+    rows[:, [3, 4]] *= 50.0
+    np.save("rows.npy", rows)
+    err = run("fit", "rows.npy")[2]
+    assert "Columns numbers 3 and 4 make 99." in err
+    assert err.endswith("Next:  crlm fit rows.npy --standardize\n")
+    err = run("check", "rows.npy")[2]
+    assert "if units differ, pass --standardize. A larger --alpha" in err
+    assert "StandardScaler" not in err
+
+
 def test_one_wide_column_is_warned_of_and_standardize_mends_it(run):
     wide = frame().assign(x2=X[:, 2] * 4000.0)
     wide.to_csv("rows.csv", index=False)
     _, _, err = run("fit", "rows.csv", "--id", "name", "-s", "1")
     first = err.splitlines()[0]
     assert first.startswith("warning: columns span ")
-    assert first.endswith("% of the squared distances; consider --standardize")
+    assert first.endswith("% of the squared distances; if units differ, consider --standardize")
     assert "Column 'x2' makes 100.0 %" in first
     flags = ["--id", "name", "--standardize", "-s", "0.1", "-o", "l.npy"]
     code, out, err = run("fit", "rows.csv", *flags, "--json")

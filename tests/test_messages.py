@@ -257,12 +257,39 @@ def test_the_column_that_drowns_the_others_is_named():
         CRLM().fit(pd.DataFrame(data, columns=["height", "age", "income"]))
 
 
+def test_a_few_columns_that_drown_the_others_are_named():
+    rng = np.random.default_rng(0)
+    data = rng.normal(size=(200, 10)) * np.where(np.isin(np.arange(10), [2, 7]), 20.0, 1.0)
+    with pytest.warns(WeakEvidenceWarning, match=r"Columns 2 and 7 \(from 0\) make 9\d\.\d %"):
+        CRLM().fit(data)
+    with pytest.warns(WeakEvidenceWarning) as seen:
+        CRLM().fit(data[:, :9])  # of which two are more than a fifth
+    assert "Column" not in str(seen[0].message)
+    with pytest.warns(WeakEvidenceWarning) as seen:
+        CRLM().fit(rng.normal(size=(200, 30)))
+    assert "Column" not in str(seen[0].message)
+
+
+def test_chains_are_sent_to_another_program_where_they_can_be_seen():
+    angle = np.random.default_rng(0).uniform(0, 2 * np.pi, 500)
+    ring = np.column_stack([np.cos(angle), np.sin(angle)])
+    for d, is_told in ((1, False), (2, True), (3, True), (4, False)):
+        with pytest.warns(WeakEvidenceWarning) as seen:
+            CRLM().fit(np.random.default_rng(d).normal(size=(300, d)))
+        assert ("Chains and rings are for HDBSCAN." in str(seen[0].message)) == is_told
+    with pytest.warns(WeakEvidenceWarning, match="for HDBSCAN"):
+        CRLM().fit(ring)
+
+
 def test_a_cluster_of_most_rows_is_told_to_be_beyond_the_test():
     """Nine in ten rows are in it, and there is hardly a background to compare it with."""
     rng = np.random.default_rng(0)
     data = np.vstack([rng.normal(size=(900, 10)), rng.uniform(-30, 30, size=(100, 10))])
-    with pytest.warns(WeakEvidenceWarning, match="and alpha=None a cluster of more than half"):
+    three = r"pass sigma_max \(0.8 times its spread\), alpha=None and max_clusters=1\."
+    with pytest.warns(WeakEvidenceWarning, match=three):
         CRLM().fit(data)
+    found = CRLM(0.8, alpha=None, max_clusters=1).fit(data)  # as the message says
+    assert found.cluster_sizes_[0] > 880
     with pytest.warns(
         TooLargeWarning, match=r"than half of.* alpha=None and max_clusters=1"
     ) as seen:

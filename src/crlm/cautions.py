@@ -5,6 +5,10 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from crlm.background.growth import MIN_POINTS
 from crlm.background.significance import MIN_SIZE
@@ -13,7 +17,18 @@ from crlm.errors import CRLMWarning, TooLargeWarning, TooSmallWarning, WeakEvide
 from crlm.scaling import dominating_column
 from crlm.search import Floats
 
+_NEARLY_ALL = 0.95  # of the squared distances from a few columns
+_FEW_COLUMNS = 3
+_FLAT = 3  # columns up to which people see chains and rings
 _LEAST = 2  # rows of a cluster, unless the caller asks for more
+
+# What to try where no bandwidth shows anything.
+FAINT = "A larger alpha reports less certain clusters"
+MOST = (
+    "A cluster of more than half of the rows shows only without the test: pass sigma_max (0.8 "
+    "times its spread), alpha=None and max_clusters=1"
+)
+CHAINS = "Chains and rings are for HDBSCAN"
 
 
 def warn(
@@ -69,19 +84,59 @@ def differ_too_few(estimate: SigmaEstimate) -> bool:
     return bool(2.0 * estimate.counts.sum() < MIN_POINTS * (MIN_POINTS - 1))
 
 
+def dominating_columns(X: NDArray[Any]) -> tuple[list[int], float, Floats] | None:
+    """The few columns that make nearly all of the squared distances, their share, and all spans.
+
+    At most three, and at most a fifth of all. None when there are no such columns.
+
+    >>> rows = np.eye(9)[:, :5] * [1, 2, 90, 3, 1]
+    >>> dominating_columns(rows)[0], dominating_columns(rows[:, [0, 1, 3, 4]])
+    ([2], None)
+    """
+    if (one := dominating_column(X)) is not None:
+        return [one[0]], *one[1:]
+    some = np.asarray(X[:: max(1, len(X) // 10_000)], dtype=np.float64)
+    with np.errstate(over="ignore"):
+        spans = np.ptp(some, axis=0)
+    if not 0.0 < spans.max() < np.inf:
+        return None
+    variance = np.square((some / spans.max()).std(axis=0))  # scaled, or a square may overflow
+    shares = variance / variance.sum()
+    order = shares.argsort()[::-1]
+    for m in range(1, 1 + min(_FEW_COLUMNS, int((spans > 0.0).sum()) // 5)):
+        if (share := float(shares[order[:m]].sum())) >= _NEARLY_ALL:
+            return sorted(order[:m].tolist()), share, spans
+    return None
+
+
+def in_words(names: Sequence[str]) -> str:
+    """Names in a row.
+
+    >>> in_words(["a"]), in_words(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+def advice(d: int) -> str:
+    """What to try where nothing in `d` columns differs from background at any bandwidth."""
+    return ". ".join([FAINT, MOST, *([CHAINS] if 2 <= d <= _FLAT else [])])
+
+
 def _warn_of_guess(
     estimate: SigmaEstimate, rule: object, X: Floats | None, names: Sequence[object] | None
 ) -> None:
-    fix = (
-        "If you know the spread of a cluster, pass sigma_max; a larger alpha reports less certain "
-        "clusters"
-    )
-    if X is not None and (found := dominating_column(X)) is not None:
-        column, share, _ = found
-        name = f"{column} (from 0)" if names is None else repr(names[column])
+    fix = f"If you know the spread of a cluster, pass 0.8 times that as sigma_max. {FAINT}"
+    if rule != "histogram" and not estimate.n_clusters.any():
+        fix = advice(0 if X is None else X.shape[1])
+    if X is not None and (found := dominating_columns(X)) is not None:
+        columns, share, _ = found
+        which = in_words([f"{j}" if names is None else repr(names[j]) for j in columns])
+        makes = "makes" if len(columns) == 1 else "make"
         fix = (
-            f"Column {name} makes {100 * share:.1f} % of the squared distances: if "
-            f"units differ, scale the columns first, as StandardScaler does. {fix}"
+            f"Column{'s' * (len(columns) > 1)} {which}{' (from 0)' * (names is None)} {makes} "
+            f"{100 * share:.1f} % of the squared distances: if units differ, scale the columns "
+            f"first, as StandardScaler does. {fix}"
         )
     if rule == "histogram":
         why = "there is no peak in the distances"
@@ -92,7 +147,6 @@ def _warn_of_guess(
         why = "what the distances of some rows show is no cluster among all rows"
     else:
         why = "at no bandwidth do the data differ from background alone"
-        fix += ", and alpha=None a cluster of more than half of the rows"
     _warn(
         f"evidence for sigma_max is weak: {why}. Using the best guess, {estimate.suggested:.4g}. "
         f"{fix}.",

@@ -149,15 +149,19 @@ def why_nothing(model: CRLM) -> str:
             f"{count(model.min_cluster_size, 'row')}. Try a smaller --min-cluster-size."
         )
     where = f"around {tried} nothing" if tried else "nothing"
-    ways += ["a larger --alpha for less certain clusters", "--alpha none to see every ball"]
     if model.sigma_max == "auto":
-        found = f"{where.capitalize()} differs from background alone {level}."
-    else:
-        found = (
-            f"With σ_max {number(model.sigma_max_)} {where} differs from background alone {level}."
-        )
-        ways.insert(0, "another --sigma-max (auto looks at all)")
-    return f"{found} If you expect some, try {alternatives(ways)}."
+        from crlm.cautions import advice
+        from crlm.cli.failures import in_flags
+
+        more = f" If you expect some, try {ways[0]}." if ways else ""
+        advised = in_flags(advice(model.n_features_in_))
+        return f"{where.capitalize()} differs from background alone {level}.{more} {advised}."
+    ways += ["a larger --alpha for less certain clusters", "--alpha none to see every ball"]
+    ways.insert(0, "another --sigma-max (auto looks at all)")
+    return (
+        f"With σ_max {number(model.sigma_max_)} {where} differs from background alone {level}. If "
+        f"you expect some, try {alternatives(ways)}."
+    )
 
 
 def alternatives(ways: list[str]) -> str:

@@ -55,6 +55,8 @@ _FLAGS = {
     r"\bmax_clusters\b": "--max-clusters",
     r"\bmin_cluster_size\b": "--min-cluster-size",
     r"\balpha=None\b": "--alpha none",
+    r"\bscale the columns first, as StandardScaler does\b": "pass --standardize",
+    r"\bA larger alpha\b": "A larger --alpha",
     r"\balpha must be\b": "--alpha must be",
     r"\bNone for no test\b": "none for no test",
     r"at least 1, 'auto' or None, got": "at least 1, or 'auto', got",
@@ -95,10 +97,18 @@ def _verdict(error: Exception) -> tuple[int, str]:
 
 
 def _in_flags(error: CRLMError | CRLMWarning) -> str:
-    message = str(error)
-    if isinstance(error, ParameterError | MemoryLimitError | OutputError | CRLMWarning):
-        for name, flag in _FLAGS.items():
-            message = re.sub(name, flag, message)
+    said = isinstance(error, ParameterError | MemoryLimitError | OutputError | CRLMWarning)
+    return in_flags(str(error)) if said else str(error)
+
+
+def in_flags(message: str) -> str:
+    """Say it with the flags of the command line in place of Python's names.
+
+    >>> in_flags("Pass sigma_max and alpha=None.")
+    'Pass --sigma-max and --alpha none.'
+    """
+    for name, flag in _FLAGS.items():
+        message = re.sub(name, flag, message)
     return message
 
 

@@ -236,29 +236,34 @@ def _sampled(
     return drawn if valid is None else np.flatnonzero(valid)[drawn]
 
 
-def dominating(rows: Rows) -> tuple[int, float, NDArray[np.float64]] | None:
-    """Column that makes nearly all of the distances, its share, and all spans; None if none."""
-    from crlm.scaling import dominating_column
+def dominating(rows: Rows) -> tuple[list[int], float, NDArray[np.float64]] | None:
+    """Few columns that make nearly all of the distances, their share, and all spans."""
+    from crlm.cautions import dominating_columns
 
     numbers, X = rows.numbers, rows.table.X
     if rows.scaling is not None:
         return None
     # A look at some of them; all of them, without those left out, would be a copy of the data.
-    return dominating_column(X if numbers is None else X[numbers[:: 1 + len(numbers) // 10_000]])
+    return dominating_columns(X if numbers is None else X[numbers[:: 1 + len(numbers) // 10_000]])
 
 
 def _warn_of_spans(rows: Rows) -> None:
-    """Say that one column makes the distances, since that is rarely meant."""
+    """Say that a few columns make the distances, since that is rarely meant."""
     found = dominating(rows)
     if found is None:
         return
-    j, share, spans = found
+    from crlm.cautions import in_words
+
+    some, share, spans = found
     names = rows.table.columns
-    column = repr(names[j]) if names else f"number {j}"
+    which = in_words([repr(names[j]) if names else f"{j}" for j in some])
+    if not names:
+        which = f"number{'s' * (len(some) > 1)} {which}"
+    makes = f"Column {which} makes" if len(some) == 1 else f"Columns {which} make"
     low, high = number(spans[spans > 0].min()), number(spans.max())
     say(
-        f"warning: columns span {low}–{high}. Column {column} makes {100 * share:.1f} % of the "
-        "squared distances; consider --standardize",
+        f"warning: columns span {low}–{high}. {makes} {100 * share:.1f} % of the "
+        "squared distances; if units differ, consider --standardize",
         err=True,
     )
 

@@ -79,6 +79,10 @@ def _nothing(model: CRLM) -> list[Alert]:
         "Every row is background. A larger alpha reports less certain clusters; alpha=None "
         "(--alpha none) shows every ball, as the paper's rule does."
     )
+    if model.sigma_max == "auto":
+        from crlm.cautions import advice  # of no use where there are clusters
+
+        text = f"Every row is background. {advice(model.n_features_in_)}."
     if model.certificate_ is None:
         tried = count(len(model.landmark_indices_), "row")
         text += f" Only {tried} could be centres: a cluster without a landmark is not seen."
