@@ -452,7 +452,7 @@ def test_two_wide_columns_of_many_are_warned_of_and_standardize_is_next(run):
     rows[:, [3, 4]] *= 50.0
     np.save("rows.npy", rows)
     err = run("fit", "rows.npy")[2]
-    assert "Columns numbers 3 and 4 make 99." in err
+    assert "Columns number 3 and 4 make 99." in err
     assert err.endswith("Next:  crlm fit rows.npy --standardize\n")
     err = run("check", "rows.npy")[2]
     assert "if units differ, pass --standardize. A larger --alpha" in err

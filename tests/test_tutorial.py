@@ -9,6 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import matplotlib.image
+import numpy as np
 import pytest
 
 import crlm
@@ -70,6 +71,9 @@ def test_page_shows_what_is_found(folder):
     found = [labels.count(str(j)) for j in range(len(shown))]
     assert sum(found) == len(labels) - labels.count("-1")
     assert all(abs(a - b) <= 2 for a, b in zip(shown, found, strict=True))  # a row at an edge
+    losses = [-float(loss) for loss in re.findall(r"−([\d.]+) ", table)]
+    model = crlm.CRLM.load(folder / "photos.crlm.npz")
+    np.testing.assert_allclose(model.losses_, losses, rtol=0.05)
 
 
 def test_pictures_are_sorted_and_drawn(folder):

@@ -84,7 +84,7 @@ def differ_too_few(estimate: SigmaEstimate) -> bool:
     return bool(2.0 * estimate.counts.sum() < MIN_POINTS * (MIN_POINTS - 1))
 
 
-def dominating_columns(X: NDArray[Any]) -> tuple[list[int], float, Floats] | None:
+def dominating_columns(X: NDArray[Any]) -> tuple[list[int], float, NDArray[np.float64]] | None:
     """The few columns that make nearly all of the squared distances, their share, and all spans.
 
     At most three, and at most a fifth of all. None when there are no such columns.

@@ -70,9 +70,10 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
         balls around any row (of 2,048), with a significant core, whose rows keep more of their
         nearest neighbours to themselves than those of other balls. In up to three dimensions,
         where any ball does, it looks for narrower clusters among the rest instead. When nothing
-        is significant at any bandwidth it warns and goes on with a guess. A number is taken as it
-        is, for all clusters. "histogram" is the paper's own rule, a little over twice the largest
-        peak of the shortest distances.
+        is significant at any bandwidth it warns of weak evidence and finds nothing: `sigma_max_`
+        is then a guess, of use only with ``alpha=None``. A number is taken as it is, for all
+        clusters. "histogram" is the paper's own rule, a little over twice the largest peak of the
+        shortest distances.
     max_clusters : int or None, default=None
         The k of Algorithm 2, an upper limit. None takes as many as there are.
     min_cluster_size : int, default=2
@@ -85,7 +86,9 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
         to be locally of one density, or of one that changes by less than a factor of two over a
         ball; how its count grows with the radius is learnt from the data. What skewed, discrete or
         correlated columns show without clusters is measured and taken off. Exact copies of a row
-        count once. None is the paper's rule alone: every ball of two points is a cluster.
+        count once. With "auto" it also enters the choice of `sigma_max`, so that a smaller one
+        may change clusters and p-values, and not only leave some out. None is the paper's rule
+        alone: every ball of two points is a cluster.
     G : float or "auto", default=4.0
         Depth of the loss, greater than 1. "auto" is the smallest G with which all points of a
         Gaussian cluster are expected in its ball.
@@ -135,13 +138,14 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
     ball_centers_ : ndarray of shape (n_clusters_, n_features)
         Those rows; `predict` measures from them.
     losses_ : ndarray of shape (n_clusters_,)
-        Loss of each cluster when it was found; never decreasing among those of the same
-        bandwidth, unless each has its own.
+        Loss of each cluster when it was found. In that order it never decreases, as long as all
+        clusters have one bandwidth.
     p_values_ : ndarray of shape (n_clusters_,)
-        Chance of a ball like that of the cluster anywhere in a background alone, or if it has a
-        bandwidth of its own, of the least likely ball around one of its rows (in up to three
-        dimensions: of its own ball, over one more than the clusters of bandwidths before); NaN
-        with ``alpha=None``.
+        Chance that a background alone has a ball like that of the cluster anywhere; NaN with
+        ``alpha=None``. If the cluster has a bandwidth of its own, it is the chance of the least
+        likely ball around one of its rows. In up to three dimensions it is that of its own ball,
+        divided by j if j - 1 clusters of other bandwidths were found before it. With "auto" it may
+        depend on `alpha`.
     n_duplicates_ : int or None
         Rows that are exact copies of an earlier row; None, not counted, with landmarks.
     weights_ : ndarray of shape (n_clusters_,)

@@ -258,7 +258,7 @@ def _warn_of_spans(rows: Rows) -> None:
     names = rows.table.columns
     which = in_words([repr(names[j]) if names else f"{j}" for j in some])
     if not names:
-        which = f"number{'s' * (len(some) > 1)} {which}"
+        which = f"number {which}"
     makes = f"Column {which} makes" if len(some) == 1 else f"Columns {which} make"
     low, high = number(spans[spans > 0].min()), number(spans.max())
     say(
