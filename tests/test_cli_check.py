@@ -91,6 +91,7 @@ def test_what_fails_comes_first_and_with_its_fix():
     text = "\n".join(certificate_lines(certificate))
     assert "Not certified" in text
     assert "cover asks for a larger --sigma-max" in text  # and others for a smaller one
+    assert "so that no bandwidth satisfies all" in " ".join(text.split())
     assert "fails: try" not in text
     fixes = [c["fix"] for c in certificate_record(certificate)["conditions"]]
     assert fixes[0] is not None
@@ -112,7 +113,49 @@ def test_a_background_that_is_no_ball_takes_the_bound_away():
     X = np.concatenate([X, 40 + 0.01 * rng.normal(size=(20, 60))])
     text = "\n".join(certificate_lines(CRLM(0.05).fit(X).certificate_))
     assert "does not apply (see background)" in text
-    assert "not uniform in a ball" in text
+    assert "not uniform in a ball, as hardly any real one is; a cube, for one" in " ".join(
+        text.split()
+    )
+
+
+def clear_clusters():
+    rng = np.random.default_rng(0)
+    rows = [rng.uniform(-10, 10, size=(500, 10))]
+    rows += [c + rng.normal(size=(100, 10)) for c in ([4] * 10, [-4] * 10, [4, -4] * 5)]
+    return np.vstack(rows)
+
+
+def test_clear_clusters_without_a_proof_are_told_to_be_usual_first_with_p_and_evidence(run):
+    np.save("clear.npy", clear_clusters())
+    out = run("check", "clear.npy")[1]
+    head, first, second, *_ = out.splitlines()
+    assert "3 clusters  p <1e-16  evidence " in head
+    assert f"{first} {second}".startswith("Not certified, as usual on real data: the theorems ask")
+    assert "p-values and evidence say whether clusters are there." in f"{first} {second}"
+
+
+def test_a_certificate_prints_in_a_few_lines():
+    for data, words in (
+        (
+            np.load("toy.npy"),
+            ["2 clusters among 800 rows of 30 columns, sigma_max ", "Certified: "],
+        ),
+        (
+            clear_clusters(),
+            ["3 clusters among 800 rows of 10", "Not certified, as", "fails: cover "],
+        ),
+    ):
+        found = CRLM().fit(data).certificate_
+        text = str(found)
+        assert len(text.splitlines()) <= 6
+        for word in words:
+            assert word in text
+        assert repr(found).startswith("Certificate(n=800")
+    nothing = CRLM(0.1).fit(np.arange(9.0)[:, None]).certificate_
+    assert str(nothing).splitlines()[1:] == [
+        "No cluster, so there is nothing to certify.",
+        "Background: too few rows to test whether it is uniform.",
+    ]
 
 
 def test_nothing_found_is_nothing_to_certify():

@@ -411,7 +411,7 @@ def test_check_verifies_a_model_on_its_data(run, toy):
     run("fit", "toy.npy", "-q", "-s", 5)
     code, out, _ = run("check", "toy.crlm.npz")
     assert code == 0
-    assert out.startswith("toy.crlm.npz  300 × 12  σ_max 5.00  2 clusters\n")
+    assert out.startswith("toy.crlm.npz  300 × 12  σ_max 5.00  2 clusters  p <1e-16\n")
     assert out.endswith("Checked again on toy.npy: all is as the certificate says.\n")
     found = json.loads(run("check", "toy.crlm.npz", "--json")[1])
     assert (found["schema"], found["verified"]) == ("crlm.check/1", True)

@@ -17,6 +17,7 @@ from crlm.checks import check_memory_limit
 from crlm.data_checks import check_points, check_table
 from crlm.errors import InputError, ParameterError
 from crlm.evidence import cheap_conditions
+from crlm.findings import in_short
 from crlm.identity import row_marks
 from crlm.labels import BACKGROUND
 from crlm.loss import sq_cutoff
@@ -101,6 +102,10 @@ class Certificate:
     sample: tuple[list[float], list[float], int] = field(repr=False)
     bandwidths: NDArray[np.float64] | None = None
     digest: str = ""
+
+    def __str__(self) -> str:
+        """Give the verdict, the margins, worst first, and what the background is like."""
+        return in_short(self)
 
     @property
     def k(self) -> int:

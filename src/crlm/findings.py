@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
+
+from crlm.words import count, number
 
 if TYPE_CHECKING:
     from crlm.certificate import Certificate
@@ -21,6 +24,10 @@ MEANINGS = {
     "A3": "σ_max is over twice every sigma",
     "weight": "clusters are heavy enough for the paper's theorem",
 }
+_USUAL = (
+    "Not certified, as usual on real data: the theorems ask for more than is needed; p-values and "
+    "evidence say whether clusters are there."
+)
 FIXES = {
     "cover": "a larger --sigma-max",
     "C1": "a smaller --sigma-max, or look whether the rows there belong to the cluster",
@@ -86,13 +93,51 @@ def verdict(certificate: Certificate) -> str:
     words = {
         "holds": "Certified: CRLM must return exactly these clusters, in any order of the rows "
         "(they are stable; whether they mean something is another question).",
-        "fails": "Not certified: this is what the algorithm gives, but a little noise, or rows "
-        "that tie, may change the clusters.",
+        "fails": f"{_USUAL} This is what the algorithm gives, but a little noise, or rows that "
+        "tie, may change the clusters.",
         "undecided": "Undecided: the pairs were not stored, and the cheap tests leave it open.",
     }
     if certificate.bandwidths is not None and certificate.theorem_d == "fails":
         return (
-            "Not certified: each cluster has a bandwidth of its own, and the theorems are about "
+            f"{_USUAL} Here each cluster has a bandwidth of its own, and the theorems are about "
             "one for all of them."
         )
     return words[certificate.theorem_d]
+
+
+def background(certificate: Certificate) -> str:
+    """Say whether a uniform background is plausible."""
+    p, plausible = certificate.background_p_value, certificate.background_is_plausible
+    if p is None:
+        return "Background: too few rows to test whether it is uniform."
+    if plausible:
+        return f"Background: uniform in a ball is plausible (p = {p:.2g})."
+    return (
+        "Background: not uniform in a ball, as hardly any real one is; a cube, for one, is no "
+        f"ball (p ≤ {p:.2g}; its distances vary as those in a ball of some "
+        f"{number(certificate.background_dimension)} dimensions, not {certificate.d:,}). The "
+        "theorems' probabilities do not apply; the measured margins do."
+    )
+
+
+def in_short(certificate: Certificate) -> str:
+    """Say a certificate in a few lines: the verdict, the conditions, the background."""
+    found = findings(certificate)
+    named = {
+        kind: ", ".join(f"{f.name} {_margin(f.margin)}" for f in found if f.verdict == kind)
+        for kind in _ORDER
+    }
+    clusters = count(certificate.k, "cluster")
+    return "\n".join(
+        [
+            f"{clusters} among {count(certificate.n, 'row')} of {count(certificate.d, 'column')}, "
+            f"sigma_max {number(certificate.sigma_max)}",
+            verdict(certificate),
+            *(f"{kind}: {some}" for kind, some in named.items() if some and certificate.k),
+            background(certificate),
+        ]
+    )
+
+
+def _margin(value: float) -> str:
+    return "∞" if math.isinf(value) else number(value)

@@ -7,7 +7,15 @@ import textwrap
 from typing import TYPE_CHECKING, Any
 
 from crlm.cli.common import aligned, count, number
-from crlm.findings import FIXES, MEANINGS, Finding, findings, verdict, without_certificate
+from crlm.findings import (
+    FIXES,
+    MEANINGS,
+    Finding,
+    background,
+    findings,
+    verdict,
+    without_certificate,
+)
 
 if TYPE_CHECKING:
     from crlm import CRLM
@@ -30,12 +38,13 @@ def trust_lines(model: CRLM) -> list[str]:
 def certificate_lines(certificate: Certificate) -> list[str]:
     """Say a certificate to people."""
     talk = [background(certificate)]
+    judged = textwrap.wrap(verdict(certificate), 96)
     if not certificate.k:
-        return [verdict(certificate), *talk]
+        return [*judged, *(line for sentence in talk for line in textwrap.wrap(sentence, 96))]
     found = findings(certificate)
     talk = [*_fixes(found), probability(certificate), *talk]
     return [
-        verdict(certificate),
+        *judged,
         "",
         *(f"  {line}" for line in _table(found)),
         "",
@@ -63,9 +72,9 @@ def _fixes(found: list[Finding]) -> list[str]:
     smaller = [n for n in fails if n != "A3" and FIXES.get(n, "").startswith("a smaller")]
     if "cover" in fails and smaller:
         return [
-            f"cover asks for a larger --sigma-max, {listed_words(smaller)} for a smaller one: "
-            f"these clusters are not balls with nothing between them, which is what the theorems "
-            f"are about."
+            f"cover asks for a larger --sigma-max, {listed_words(smaller)} for a smaller one, so "
+            f"that no bandwidth satisfies all: these clusters are not balls with nothing between "
+            f"them, which is what the theorems are about."
         ]
     return [_fix(f, holds) for f in found if f.verdict == "fails"][:3]
 
@@ -96,21 +105,6 @@ def probability(certificate: Certificate) -> str:
     return (
         f"Probability of success at least {chance(found.failure)}, with the estimated numbers "
         f"put in; an estimate, no guarantee. Likeliest way to fail: {found.weakest}."
-    )
-
-
-def background(certificate: Certificate) -> str:
-    """Say whether a uniform background is plausible."""
-    p, plausible = certificate.background_p_value, certificate.background_is_plausible
-    if p is None:
-        return "Background: too few rows to test whether it is uniform."
-    if plausible:
-        return f"Background: uniform in a ball is plausible (p = {p:.2g})."
-    return (
-        f"Background: not uniform in a ball (p ≤ {p:.2g}; distances from the middle are "
-        f"spread as in a ball of some {number(certificate.background_dimension)} dimensions, not "
-        f"{certificate.d}). The "
-        "theorems' probabilities do not apply; the measured margins do."
     )
 
 

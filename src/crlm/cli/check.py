@@ -29,6 +29,7 @@ from crlm.cli.common import (
 from crlm.cli.models import load_model
 from crlm.cli.reading import ROW_FLAGS, TABLE_FLAGS, read_rows, rows_options
 from crlm.errors import MissingExtraError
+from crlm.summary import p_value
 
 if TYPE_CHECKING:
     from crlm import CRLM
@@ -130,6 +131,11 @@ def head(model: CRLM, source: str) -> str:
     """What was fitted, and what was found."""
     n, d = len(model.labels_), model.n_features_in_
     clusters = count(model.n_clusters_, "cluster")
+    if model.n_clusters_ and model.alpha is not None:
+        largest = p_value(model.p_values_.max())
+        clusters += f"  p {largest}" if largest.startswith("<") else f"  p up to {largest}"
+    if model.sigma_estimate_ is not None:
+        clusters += f"  evidence {model.sigma_estimate_.evidence}"
     return f"{source}  {n:,} × {d:,}  σ_max {number(model.sigma_max_)}  {clusters}"
 
 

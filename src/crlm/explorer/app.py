@@ -210,8 +210,8 @@ async def thumb(request: Request, session: Session) -> Response:
 
 async def certificate(request: Request, session: Session) -> Response:
     """How far the clusters at some settings can be trusted."""
-    from crlm.cli.certificates import background, certificate_record, probability
-    from crlm.findings import verdict
+    from crlm.cli.certificates import certificate_record, probability
+    from crlm.findings import background, verdict
 
     _ready(session)
     settings = asking.settings_of(request.query_params, session.engine.start)
