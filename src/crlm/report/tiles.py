@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import math
+import re
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +20,7 @@ from crlm.svg.base import drawing, tag
 _SMALL = 40  # pixels up to which a picture is kept as it is, without loss
 _CURVE = 64  # values of a curve; more are averaged
 _LETTERS = 120
+_WORDS = re.compile(r"[^\W\d_]\S*\s+[^\W\d_]")
 
 
 class Tile(NamedTuple):
@@ -32,26 +35,27 @@ class Tile(NamedTuple):
     picture : str or None
         Address that holds the picture itself.
     curve : str or None
-        Drawing of its values, when there are no pictures.
-    words : list of tuple of str
-        Name and value of what is known of it.
+        Drawing of its values, when there are no pictures and no text.
+    text : str or None
+        Its text, when there are no pictures and a column holds texts.
+    name : str or None
+        What it is called, if it has a name.
+    more : list of tuple of str
+        Name and value of what else is known of it.
     """
 
     row: int
     reach: str
     picture: str | None
     curve: str | None
-    words: list[tuple[str, str]]
+    text: str | None
+    name: str | None
+    more: list[tuple[str, str]]
 
     @property
     def title(self) -> str:
-        """What the row is called: the first thing known of it, or its number."""
-        return self.words[0][1] if self.words and self.words[0][1] else f"row {self.row}"
-
-    @property
-    def more(self) -> list[tuple[str, str]]:
-        """What else is known of it."""
-        return [(name, value) for name, value in self.words[1:] if value]
+        """What the row is called: its name, or its number."""
+        return self.name or f"row {self.row}"
 
 
 class Tiles:
@@ -60,6 +64,11 @@ class Tiles:
     def __init__(self, inputs: Inputs, size: int) -> None:
         self._inputs, self._size = inputs, size
         self._low, self._high = _range(inputs.points)
+        self._text: str | None = None  # column of texts, to be shown in place of a picture
+        if inputs.images is None:
+            self._text = next(
+                (name for name, column in inputs.meta.items() if is_text(column)), None
+            )
         self.unreadable: list[str] = []
 
     def of(self, rows: NDArray[Any], picks: Picks) -> list[Tile]:
@@ -73,13 +82,19 @@ class Tiles:
     def _tile(self, i: int, reach: float) -> Tile:
         inputs = self._inputs
         picture = None if inputs.images is None else self._picture(i, self._size)
-        curve = None
-        if inputs.images is None and not inputs.meta:
+        curve = text = None
+        if self._text is not None:
+            text = cut(inputs.meta[self._text][i])
+        elif inputs.images is None:
             curve = draw_values(inputs.points[i], self._low, self._high)
-        words = [(name, cut(column[i])) for name, column in list(inputs.meta.items())[:4]]
-        return Tile(
-            int(inputs.rows[i]), f"{math.floor(100 * reach) / 100:.2f}", picture, curve, words
-        )
+        words = {name: cut(column[i]) for name, column in list(inputs.meta.items())[:4]}
+        first = next(iter(words), None)
+        # A number under a curve says nothing without the name of its column.
+        is_name = first != self._text and not (curve and is_number(words.get(first or "", "")))
+        name = words.pop(first) if first is not None and is_name else None
+        more = [(key, value) for key, value in words.items() if value and key != self._text]
+        there = f"{math.floor(100 * reach) / 100:.2f}"
+        return Tile(int(inputs.rows[i]), there, picture, curve, text, name, more)
 
     def _picture(self, i: int, size: int) -> str | None:
         assert self._inputs.images is not None
@@ -95,6 +110,29 @@ class Tiles:
                 self.unreadable.append(str(error))
             return None
         return f"data:image/{kind.lower()};base64,{base64.b64encode(data).decode()}"
+
+
+def is_text(column: Sequence[str]) -> bool:
+    """Whether most of a column are words in a row, and neither numbers nor names.
+
+    >>> is_text(["a red house", "two cats", ""]), is_text(["row-17", "3.5", "setosa"])
+    (True, False)
+    """
+    some = [value for value in column[:: max(1, len(column) // 500)] if value]
+    return 2 * sum(_WORDS.search(value) is not None for value in some) > len(some)
+
+
+def is_number(value: str) -> bool:
+    """Whether a cell is a number.
+
+    >>> is_number("-1"), is_number("2.5e3"), is_number("Ada"), is_number("")
+    (True, True, False, False)
+    """
+    try:
+        float(value)
+    except ValueError:
+        return False
+    return True
 
 
 def cut(text: str, letters: int = _LETTERS) -> str:
