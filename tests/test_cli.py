@@ -378,6 +378,16 @@ def test_after_no_cluster_come_the_reason_and_a_way_out(run, flags, words, after
     assert err.splitlines()[-1].count("--alpha") <= 1
 
 
+def test_a_cluster_cut_at_half_of_the_rows_is_told_of_in_flags(run):
+    rng = np.random.default_rng(0)
+    rows = [rng.normal(size=(600, 10)), rng.uniform(-10, 10, size=(400, 10))]
+    np.save("half.npy", np.vstack(rows))
+    for command in ("fit", "check"):
+        err = run(command, "half.npy")[2]
+        assert "cluster 0 holds about half of the rows" in err
+        assert "--sigma-max (0.8 times its spread), --alpha none and --max-clusters=1 show" in err
+
+
 def test_clusters_that_are_too_small_are_not_called_background(run):
     _, _, err = run("fit", "toy.npy", "-m", "100")
     assert "What differs from background alone at alpha = 0.01 has fewer than 100 rows." in err

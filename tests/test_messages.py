@@ -302,6 +302,24 @@ def test_a_cluster_of_most_rows_is_told_to_be_beyond_the_test():
     assert found.cluster_sizes_.tolist() == [900]
 
 
+def test_a_cluster_that_may_be_cut_at_half_of_the_rows_says_so():
+    def drawn(n):
+        rng = np.random.default_rng(0)
+        return np.vstack([rng.normal(size=(n, 10)), rng.uniform(-10, 10, size=(1000 - n, 10))])
+
+    data = drawn(600)
+    said = str(CRLM().fit(data)).splitlines()[-1]
+    assert "cluster 0 holds about half of the rows, the most that can be tested" in said
+    assert said.endswith(
+        "sigma_max (0.8 times its spread), alpha=None and max_clusters=1 show more."
+    )
+    whole = CRLM(0.8, alpha=None, max_clusters=1).fit(data)  # as it says
+    assert whole.cluster_sizes_[0] > 590
+    assert "half" not in str(whole)
+    for n in (200, 450):
+        assert "half" not in str(CRLM().fit(drawn(n)))
+
+
 def test_clusters_of_light_rows_are_told_to_be_too_small():
     rng = np.random.default_rng(0)
     data = np.vstack([rng.normal(size=(300, 10)), 0.05 * rng.normal(size=(30, 10))])

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 _MAX_ROWS = 10
 _COLUMNS = ("#", "size", "sigma", "p", "loss")
 _LEAST_P = 1e-16
+_AT_LIMIT = 0.48, 0.51  # share of the points in a ball that may be cut: a test allows about half
 
 
 def text(settings: str, model: CRLM) -> str:
@@ -76,6 +77,20 @@ def headline(model: CRLM) -> str:
     return ", ".join(words)
 
 
+def cut_at_half(model: CRLM) -> str:
+    """What to say of a cluster that may have been cut at half of the rows; nothing if none is."""
+    if model.alpha is None or not model.n_clusters_:
+        return ""
+    largest = int(model.weights_.argmax())
+    low, high = _AT_LIMIT
+    if not low <= model.weights_[largest] <= high:
+        return ""
+    return (
+        f"cluster {largest} holds about half of the rows, the most that can be tested, and may be "
+        f"cut there. sigma_max (0.8 times its spread), alpha=None and max_clusters=1 show more."
+    )
+
+
 def p_value(p: float) -> str:
     """Chance in as few digits as matter; a dash when there was no test.
 
@@ -109,4 +124,6 @@ def _rows(model: CRLM) -> list[tuple[str, ...]]:
 
 def _more(model: CRLM) -> list[str]:
     left = model.n_clusters_ - _MAX_ROWS
-    return [f"  ... and {left} more"] if left > 0 else []
+    lines = [f"  ... and {left} more"] if left > 0 else []
+    cut = cut_at_half(model)
+    return [*lines, *([f"  {cut}"] if cut else [])]

@@ -26,10 +26,11 @@ from crlm.cli.common import (
     say,
     say_json,
 )
+from crlm.cli.failures import in_flags
 from crlm.cli.models import load_model
 from crlm.cli.reading import ROW_FLAGS, TABLE_FLAGS, read_rows, rows_options
 from crlm.errors import MissingExtraError
-from crlm.summary import p_value
+from crlm.summary import cut_at_half, p_value
 
 if TYPE_CHECKING:
     from crlm import CRLM
@@ -118,6 +119,8 @@ def _check_data(data: Path, options: dict[str, Any], as_json: bool) -> int:
     with rows.named_in_errors():
         model.fit(rows.X)
     source = rows.table.source
+    if cut := cut_at_half(model):
+        say(f"warning: {in_flags(cut)}", err=True)
     if as_json:
         say_json({"schema": "crlm.check/1", "data": source, **trust_record(model)})
         return 0

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from crlm.cli.common import aligned, count, number
 from crlm.cli.estimates import evidence, listed
-from crlm.summary import p_value, points
+from crlm.summary import cut_at_half, p_value, points
 
 if TYPE_CHECKING:
     import numpy as np
@@ -112,6 +112,10 @@ def doubts(model: CRLM) -> list[str]:
         ]
     largest = int(model.cluster_sizes_.argmax())
     share = model.cluster_sizes_[largest] / n
+    if cut := cut_at_half(model):
+        from crlm.cli.failures import in_flags
+
+        return [in_flags(cut)]
     if share <= 0.5:
         return []
     why = "σ_max is probably too large; background was absorbed."

@@ -12,6 +12,7 @@ from crlm.bandwidth.sigma import SigmaEstimate
 from crlm.labels import BACKGROUND
 from crlm.look.shape import round_limit, top_direction
 from crlm.search import Floats
+from crlm.summary import cut_at_half
 from crlm.svg.histogram import plateau
 from crlm.words import count, number
 
@@ -91,6 +92,8 @@ def _nothing(model: CRLM) -> list[Alert]:
 
 def _absorbed(model: CRLM) -> list[Alert]:
     sizes, n = member_counts(model), len(model.labels_)
+    if cut := cut_at_half(model):
+        return [Alert("warning", "One cluster holds half of the rows", f"C{cut[1:]}")]
     if not len(sizes) or sizes.max() <= _MOST * n:
         return []
     j = int(sizes.argmax())
