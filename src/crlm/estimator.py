@@ -68,7 +68,8 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
         significant clusters hold most points (:func:`crlm.estimate_sigma`). Where that is only
         moderate evidence, each cluster has one of its own (`bandwidths_`): the clusters are then
         balls around any row (of 2,048), with a significant core, whose rows keep more of their
-        nearest neighbours to themselves than those of other balls. In up to three dimensions,
+        nearest neighbours to themselves than those of other balls; and first of all any ball of six
+        rows or more that have no other nearest neighbours. In up to three dimensions,
         where any ball does, it looks for narrower clusters among the rest instead. When nothing
         is significant at any bandwidth it warns of weak evidence and finds nothing: `sigma_max_`
         is then a guess, of use only with ``alpha=None``. A number is taken as it is, for all
@@ -143,9 +144,9 @@ class CRLM(ClusterMixin, LandmarkFits, BaseEstimator):  # type: ignore[misc]
     p_values_ : ndarray of shape (n_clusters_,)
         Chance that a background alone has a ball like that of the cluster anywhere; NaN with
         ``alpha=None``. If the cluster has a bandwidth of its own, it is the chance of the least
-        likely ball around one of its rows. In up to three dimensions it is that of its own ball,
-        divided by j if j - 1 clusters of other bandwidths were found before it. With "auto" it may
-        depend on `alpha`.
+        likely ball around one of its rows (of a tight group: of its own ball). In up to three
+        dimensions it is that of its own ball, divided by j if j - 1 clusters of other bandwidths
+        were found before it. With "auto" it may depend on `alpha`.
     n_duplicates_ : int or None
         Rows that are exact copies of an earlier row; None, not counted, with landmarks.
     weights_ : ndarray of shape (n_clusters_,)

@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from crlm.background.growth import few_points
 from crlm.background.significance import Background
 from crlm.checks import check_alpha, check_metric, check_n_jobs
-from crlm.data_checks import check_has_rows, check_points, check_table
+from crlm.data_checks import check_has_rows, check_points, check_suggested, check_table
 from crlm.search import Floats
 
 if TYPE_CHECKING:
@@ -157,7 +157,9 @@ def estimate_sigma(
     background = Background.learn(
         points, np.ones(len(points), dtype=np.int64), level, n_jobs=check_n_jobs(None)
     )
-    return suggest_sigma_max(points, background, level)
+    estimate = suggest_sigma_max(points, background, level)
+    check_suggested(estimate.suggested)
+    return estimate
 
 
 def suggest_sigma_max(X: Floats, background: Background, alpha: float) -> SigmaEstimate:
