@@ -29,6 +29,7 @@ from crlm.background.closure import Closure, strengths
 from crlm.background.growth import LARGEST, Growth
 from crlm.background.references import References, fingerprints
 from crlm.background.significance import MIN_SIZE, Background
+from crlm.bandwidth.radii import ends as ends_of_balls
 
 F64 = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -45,7 +46,6 @@ _SHARED = 0.2  # of the rows of two parts: they are all but disjoint
 _TOGETHER = 1.5  # as strong as the whole, in squares: half a cluster is nearly as strong as it
 _LEAST = 20  # rows of the background, or else all are asked
 _BLOCK = 128  # rows of which all balls are measured at a time: 1 MB for each measure
-_BEYOND = math.log(2.0) / 32.0  # from the last row inside, half-way to the next, but at most 2 %
 
 
 class OwnBall(NamedTuple):
@@ -116,7 +116,7 @@ class _Balls(NamedTuple):
         is_core = (log_D[~alone] <= best[~alone, None]).any(axis=0)
         return cls(
             inside,
-            last + np.minimum(0.5 * (log_r[rows, m[at] + 1] - last), _BEYOND),
+            ends_of_balls(last, log_r[rows, m[at] + 1]),
             strength[rows, at],
             np.array([most[members].max() for members in inside]),
             np.array([is_core[members].mean() for members in inside]),

@@ -21,6 +21,7 @@ F64 = NDArray[np.float64]
 STEPS = 32
 _PLACES = 2.0**20
 _MAX_RADII = 32 * 16
+_BEYOND = math.log(2.0) / 32.0
 _TWICE = math.log(2.0) + 0.01  # log of two radii, and more than rounding adds
 
 
@@ -58,6 +59,11 @@ def _phase(references: References) -> float:
     sq = float(np.square(references.points).sum(axis=1).mean())
     steps = 0.5 * STEPS * math.log2(sq) if sq else 0.0
     return round((steps - math.floor(steps)) * _PLACES) / _PLACES
+
+
+def ends(log_last: F64, log_next: F64) -> F64:
+    """Log radii of balls that end between two distances: half-way, but at most 2 % beyond."""
+    return log_last + np.minimum(0.5 * (log_next - log_last), _BEYOND)
 
 
 def spread(points: Floats) -> float:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from crlm.background.growth import CONTRAST, Growth
 from crlm.background.significance import MIN_SIZE, Background
 from crlm.bandwidth.near import Near, near_rows
+from crlm.bandwidth.radii import ends
 from crlm.search import Floats
 
 F64 = NDArray[np.float64]
@@ -31,7 +32,6 @@ _WHOLLY = 0.95  # one neighbour in twenty is chance, as elsewhere
 _LEAST, _MOST = 5, 128
 _LASTS = 0.5  # of the largest surprise, as elsewhere
 _FREE = 2.0 / 3.0  # of the rows of a group: most of it
-_BEYOND = math.log(2.0) / 32.0  # from the last row inside, half-way to the next, but at most 2 %
 
 
 class Tight(NamedTuple):
@@ -62,39 +62,46 @@ def _candidates(
     references = background.references
     needed = math.log(references.n_points / alpha)
     some = near.surprising(near.growth, CONTRAST, needed)
-    some = some[free[near.rows[some]]]
-    whole = {row: _whole(near, row) for row in some.tolist()}
-    some = np.array([row for row in some.tolist() if len(whole[row].sizes)], dtype=np.intp)
+    balls = [_whole(near, row) for row in some[free[near.rows[some]]].tolist()]
+    balls = [one for one in balls if len(one.sizes)]
+    rows = np.array([one.row for one in balls], dtype=np.intp)
     found: list[tuple[float, int, bytes, Tight]] = []
-    for part, log_r in references.in_blocks(X, near.rows[some]):
-        sizes = [whole[row].sizes for row in some[part].tolist()]
-        which = np.repeat(np.arange(len(sizes)), [len(of) for of in sizes])
-        m = np.concatenate(sizes)
-        log_R = np.concatenate([whole[row].ends for row in some[part].tolist()])
-        log_R += math.log(near.R0)
+    for part, log_r in references.in_blocks(X, near.rows[rows]):
+        which = np.repeat(np.arange(len(log_r)), [len(one.sizes) for one in balls[part]])
+        m = np.concatenate([one.sizes for one in balls[part]])
+        log_R = np.concatenate([one.ends for one in balls[part]]) + math.log(near.R0)
         surprise = growth.surprise(references.level(log_r), which, m, log_R, references.w)
         surprise /= background.inflation.simple
-        for k, row in enumerate(some[part].tolist()):
-            mine = np.flatnonzero(which == k)
-            top = surprise[mine].argmax()
-            most = surprise[mine[top]]
-            # As far as balls stay whole: beyond a gap is another group.
-            run = whole[row].run
-            lasts = (run == run[top]) & (surprise[mine] >= max(_LASTS * most, needed))
-            if most >= needed and m[at := mine[lasts][-1]] >= _LEAST:
-                members = near.rows[np.append(near.others[near.of(row, m[at])], row)]
-                group = Tight(int(near.rows[row]), float(log_R[at]), members)
-                found.append((-most, -int(m[at]), whole[row].mark, group))
+        each = np.split(surprise, np.flatnonzero(np.diff(which)) + 1)
+        for one, of in zip(balls[part], each, strict=True):
+            at = one.widest(of, needed)
+            if of.max() >= needed and one.sizes[at] >= _LEAST:
+                group = one.group(near, at)
+                found.append((-float(of.max()), -len(group.members), one.mark, group))
     return [group for *_, group in sorted(found, key=lambda one: one[:3])]
 
 
 class _Whole(NamedTuple):
     """Balls around a row that keep wholly to themselves."""
 
+    row: int
     sizes: Rows  # without the row itself
     run: Rows  # the same for those between which no ball does not
     ends: F64  # log radii, over R0
     mark: bytes  # of what lies around, to tell equals apart in any order
+
+    def widest(self, surprise: F64, needed: float) -> int:
+        """Which ball reaches as far as they stay whole; beyond a gap is another group."""
+        top = int(surprise.argmax())
+        lasts = surprise >= max(_LASTS * surprise[top], needed)
+        lasts[top] = True
+        return int(np.flatnonzero(lasts & (self.run == self.run[top]))[-1])
+
+    def group(self, near: Near, at: int) -> Tight:
+        """One of the balls."""
+        members = np.append(near.others[near.of(self.row, self.sizes[at])], self.row)
+        log_radius = float(self.ends[at]) + math.log(near.R0)
+        return Tight(int(near.rows[self.row]), log_radius, near.rows[members])
 
 
 def _whole(near: Near, row: int) -> _Whole:
@@ -123,5 +130,4 @@ def _whole(near: Near, row: int) -> _Whole:
     m = m[log_r[m - 1] < log_r[m]]
     whole = counts[m] >= _WHOLLY * m * (m + 1)
     run, m = np.cumsum(~whole)[whole], m[whole]
-    ends = log_r[m - 1] + np.minimum(0.5 * (log_r[m] - log_r[m - 1]), _BEYOND)
-    return _Whole(m, run, ends, counts.tobytes())
+    return _Whole(row, m, run, ends(log_r[m - 1], log_r[m]), counts.tobytes())
