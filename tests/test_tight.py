@@ -73,13 +73,36 @@ def test_a_class_whose_parts_keep_to_themselves_is_not_cut_up():
     assert ((model.labels_[600:] == model.labels_[600]).mean()) > 0.95
 
 
+@pytest.mark.parametrize("n", [7, 12, 20])
+def test_groups_with_nothing_near_them_are_whole(n):
+    digits, rng = load_digits().data, np.random.default_rng(0)
+    far = 3.0 * digits[5] - 2.0 * digits.mean(axis=0) + 0.05 * rng.normal(size=(n, 64))
+    labels = CRLM().fit(np.vstack([digits, far])).labels_
+    assert labels[-1] >= 0
+    assert np.array_equal(np.flatnonzero(labels == labels[-1]), np.arange(len(digits), len(labels)))
+
+
+@pytest.mark.parametrize("n", [100, 258, 300])
+def test_a_group_is_all_of_it_or_none(n):
+    digits, rng = load_digits().data, np.random.default_rng(0)
+    labels = CRLM().fit(np.vstack([digits, digits[5] + 0.1 * rng.normal(size=(n, 64))])).labels_
+    assert len(np.unique(labels[-n:])) == 1
+
+
+def test_rows_that_squares_cannot_tell_apart_are_no_tight_group():
+    digits, rng = load_digits().data, np.random.default_rng(0)
+    X = np.vstack([digits[:300] - digits[3], 1e-170 * rng.normal(size=(12, 64))])
+    assert np.isfinite(CRLM().fit(X).bandwidths_).all()
+
+
 def by_definition(X, row, R0):
     """Sizes of the balls around a row that keep wholly to themselves."""
     D = cdist(X, X)
     found = []
     by_distance = np.sort(np.delete(D[row], row))
     n_near = int((by_distance < R0).sum())
-    for m in range(2, min(_MOST, n_near - 1) + 1):
+    by_distance = np.append(by_distance, np.inf)
+    for m in range(2, min(_MOST, n_near) + 1):
         if by_distance[m - 1] >= by_distance[m]:
             continue
         inside = np.flatnonzero(D[row] <= by_distance[m - 1])

@@ -14,7 +14,7 @@ from crlm.background.growth import MIN_POINTS
 from crlm.background.significance import MIN_SIZE
 from crlm.bandwidth.sigma import SigmaEstimate
 from crlm.errors import CRLMWarning, TooLargeWarning, TooSmallWarning, WeakEvidenceWarning
-from crlm.scaling import dominating_column
+from crlm.scaling import dominating_column, variances
 from crlm.search import Floats
 
 _NEARLY_ALL = 0.95  # of the squared distances from a few columns
@@ -100,7 +100,7 @@ def dominating_columns(X: NDArray[Any]) -> tuple[list[int], float, NDArray[np.fl
         spans = np.ptp(some, axis=0)
     if not 0.0 < spans.max() < np.inf:
         return None
-    variance = np.square((some / spans.max()).std(axis=0))  # scaled, or a square may overflow
+    variance = variances(some, spans)
     shares = variance / variance.sum()
     order = shares.argsort()[::-1]
     for m in range(1, 1 + min(_FEW_COLUMNS, int((spans > 0.0).sum()) // 5)):

@@ -71,10 +71,20 @@ def dominating_column(X: NDArray[Any]) -> tuple[int, float, Floats] | None:
         spans = np.ptp(some, axis=0)
     if (spans > 0).sum() < 2 or not np.isfinite(spans.max()):
         return None
-    variance = np.square((some / spans.max()).std(axis=0))  # scaled, or a square may overflow
+    variance = variances(some, spans)
     j = int(variance.argmax())
     share = float(variance[j] / variance.sum())
     return (j, share, spans) if share >= DOMINATES else None
+
+
+def variances(X: Floats, spans: Floats) -> Floats:
+    """Variance of each column over the square of the widest span, or it may overflow.
+
+    From the first row: the mean of a column of one value is not always that value.
+    """
+    scaled = X / spans.max()
+    variance: Floats = np.square((scaled - scaled[0]).std(axis=0))
+    return variance
 
 
 def _unit_rows(X: NDArray[Any]) -> NDArray[Any]:

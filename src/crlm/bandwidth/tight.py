@@ -27,9 +27,8 @@ Mask = NDArray[np.bool_]
 Rows = NDArray[np.intp]
 
 _WHOLLY = 0.95  # one neighbour in twenty is chance, as elsewhere
-# Rows beside the centre: of fewer the share of neighbours says little, and of more than a hundred
-# and twenty-eight the references show enough.
-_LEAST, _MOST = 5, 128
+# Rows beside the centre: of fewer the share of neighbours says little, and more are no small group.
+_LEAST, _MOST = 5, 256
 _LASTS = 0.5  # of the largest surprise, as elsewhere
 _FREE = 2.0 / 3.0  # of the rows of a group: most of it
 
@@ -45,13 +44,15 @@ class Tight(NamedTuple):
 def tight_groups(X: Floats, background: Background, alpha: float, free: Mask) -> Iterator[Tight]:
     """Yield balls of rows that keep wholly to themselves, the most surprising one first.
 
-    Those of which most rows are free, who takes some says so there.
+    Those around a free row, of which most rows are free. The caller marks there which it takes.
     """
-    near = near_rows(X, background.references)
-    if near is None or background.growth is None:
+    growth = background.growth
+    near = None if growth is None else near_rows(X, background.references)
+    if near is None or growth is None:
         return
-    for group in _candidates(X, near, background, background.growth, alpha, free):
-        if free[group.row] and free[group.members].mean() >= _FREE:
+    for group in _candidates(X, near, background, growth, alpha, free):
+        n_free = np.count_nonzero(free[group.members])
+        if free[group.row] and n_free >= max(_LEAST + 1, _FREE * len(group.members)):
             yield group
 
 
@@ -124,10 +125,13 @@ def _whole(near: Near, row: int) -> _Whole:
     there &= inside[at] == near.others[entries]
     since = np.maximum(np.maximum(place[at], place[:, None]), near.last[entries])[there]
     counts = np.bincount(since[since <= size], minlength=size + 1).cumsum()
-    # Balls end between two distances, and beyond the last neighbour nobody has looked.
-    log_r = near.log_r[list_of_row]
-    m = np.arange(MIN_SIZE - 1, min(size + 1, int(near.N[row])))
-    m = m[log_r[m - 1] < log_r[m]]
+    # Balls end between two distances; beyond the last neighbour there is none up to R0.
+    log_r = np.append(near.log_r[list_of_row], 0.0)
+    m = np.arange(MIN_SIZE - 1, size + 1)
+    m = m[(-np.inf < log_r[m - 1]) & (log_r[m - 1] < log_r[m])]
     whole = counts[m] >= _WHOLLY * m * (m + 1)
-    run, m = np.cumsum(~whole)[whole], m[whole]
+    run = np.cumsum(~whole, dtype=np.intp)
+    if near.N[row] > size and len(m) and whole[-1]:  # nobody knows how far that goes on
+        whole &= run < run[-1]
+    run, m = run[whole], m[whole]
     return _Whole(row, m, run, ends(log_r[m - 1], log_r[m]), counts.tobytes())
