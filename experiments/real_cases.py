@@ -3,9 +3,12 @@
     python experiments/real_cases.py CASES --data FOLDER      # FOLDER as for `crlm reproduce`
     python experiments/selection.py real --cases CASES
 
+    python experiments/real_cases.py CASES --near-copies [ROWS.npz ...]
+
 Writes npz files of X and y (-1 for background) to the folder CASES, always the same ones. Digits,
 iris, wine and breast cancer come with scikit-learn, faces of LFW with scikit-image; faces among
-ImageNet and shapes are read from FOLDER (without it they are left out).
+ImageNet and shapes are read from FOLDER (without it they are left out). With --near-copies these
+are groups of rows that are nearly one of the others, among digits and the X of each npz file.
 """
 
 from __future__ import annotations
@@ -32,18 +35,41 @@ def main():
     )
     parser.add_argument("cases", type=Path, help="folder to write to")
     parser.add_argument("--data", type=Path, help="folder with faces and shapes")
+    parser.add_argument("--near-copies", type=Path, nargs="*", metavar="ROWS")
     options = parser.parse_args()
     options.cases.mkdir(parents=True, exist_ok=True)
     families = [digits, tables, lfw]
     if options.data:
         families += [lambda: faces(options.data), lambda: shapes(options.data)]
         families += [lambda: kimia(options.data)]
+    if options.near_copies is not None:
+        families = [lambda: near_copies(options.near_copies)]
     for family in families:
         for name, X, y in family():
             # In an order of their own, so that nothing depends on which class comes first.
             order = np.random.default_rng(len(name)).permutation(len(X))
             np.savez(options.cases / f"{name}.npz", X=X[order], y=y[order])
     print(f"{len(list(options.cases.glob('*.npz')))} cases in {options.cases}")
+
+
+def near_copies(files):
+    """One to three groups of 8 to 80 rows, each a row and noise, among up to 7,000 others."""
+    sources = {"digits": datasets.load_digits().data}
+    for file in files:
+        with np.load(file) as arrays:
+            sources[file.stem] = arrays["X"].astype(np.float64)
+    for name, X in sources.items():
+        for j in range(8):
+            rng = np.random.default_rng([len(name), j])
+            rows = X[rng.permutation(len(X))[:7000]]
+            sizes = np.exp(rng.uniform(np.log(8), np.log(80), rng.integers(1, 4))).astype(int)
+            groups = [
+                rng.choice(rows)
+                + rng.uniform(0.1, 0.5) * X.std(axis=0) * rng.normal(size=(m, X.shape[1]))
+                for m in sizes
+            ]
+            y = np.repeat(np.arange(-1, len(sizes)), [len(rows), *sizes])
+            yield f"near copies, {name}__{j}", np.vstack([rows, *groups]), y
 
 
 def digits():

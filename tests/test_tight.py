@@ -10,7 +10,7 @@ from sklearn.datasets import load_digits
 from crlm import CRLM, scores
 from crlm.background.references import References
 from crlm.bandwidth.near import near_rows
-from crlm.bandwidth.tight import _MOST, _WHOLLY, _whole
+from crlm.bandwidth.tight import _MOST, WHOLLY, _whole
 
 
 def hidden(n, seed, sizes=(12, 20, 40), widths=(0.6, 1.2, 2.0)):
@@ -113,7 +113,7 @@ def by_definition(X, row, R0):
             for i, sorted_ in zip(inside, order, strict=True)
             for others in [inside[(inside != i) & (D[i, inside] < R0)]]  # farther is no neighbour
         )
-        if kept >= _WHOLLY * m * (m + 1):
+        if kept >= WHOLLY * m * (m + 1):
             found.append(m)
     return found
 

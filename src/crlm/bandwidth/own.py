@@ -1,8 +1,8 @@
 """Clusters with a ball of their own, among all rows.
 
-The references show where they are and how far they reach (:mod:`crlm.bandwidth.extent`). Here that
-is carried over to all rows, with a bandwidth for each ball; and compared with clusters of one
-bandwidth.
+Tight groups are found among all rows (:mod:`crlm.bandwidth.tight`); where the others are and how
+far they reach the references show (:mod:`crlm.bandwidth.extent`). Here the balls of both are drawn
+among all rows, with a bandwidth for each, and compared with clusters of one bandwidth.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from crlm.background.closure import Closure
 from crlm.background.references import References
 from crlm.background.significance import MIN_SIZE, Background, Judge
 from crlm.bandwidth.extent import OwnBall, own_balls
-from crlm.bandwidth.tight import tight_groups
+from crlm.bandwidth.tight import WHOLLY, tight_groups
 from crlm.greedy import Ball
 from crlm.loss import QUANTUM, fixed_point, robust_loss, sq_cutoff
 from crlm.search import Floats, Weights
@@ -28,9 +28,7 @@ from crlm.search.pairs import weigh
 Rows = NDArray[np.intp]
 
 _PLACES = 2.0**20  # of an octave: finer than rows differ, coarser than distances are rounded
-# Of the neighbours: clearly more, beyond what real classes and their fragments differ by; and all
-# but one in twenty, as in tight clusters of a few rows. Fragments of a class lack more.
-_CLEARLY, _WHOLLY = 0.15, 0.95
+_CLEARLY = 0.15  # of the neighbours: beyond what real classes and their fragments differ by
 
 
 class Own(NamedTuple):
@@ -89,8 +87,8 @@ def own_clusters(
 ) -> Iterator[Own]:
     """Yield clusters that are large enough, in the order in which they take their rows.
 
-    Those that the references show among the rows that are free. No caller asks for less than
-    `least`.
+    Those that the references show among the rows that are free. `least` is the weight that any of
+    them has: whether it is `min_size` need not be looked at if that is no more.
     """
     rows = background.references.rows
 
@@ -113,7 +111,7 @@ def keep_more(references: References, some: Sequence[Rows], others: Sequence[Row
     """Whether some clusters, given by their rows, keep wholly to themselves, and others do not."""
     closure = Closure(references)
     one, other = (_mean_closure(closure, references, clusters) for clusters in (some, others))
-    return one >= max(other + _CLEARLY, _WHOLLY)
+    return one >= max(other + _CLEARLY, WHOLLY)
 
 
 def _mean_closure(closure: Closure, references: References, clusters: Sequence[Rows]) -> float:

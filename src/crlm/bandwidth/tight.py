@@ -26,7 +26,7 @@ F64 = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Rows = NDArray[np.intp]
 
-_WHOLLY = 0.95  # one neighbour in twenty is chance, as elsewhere
+WHOLLY = 0.95  # of the neighbours: one in twenty is chance. Fragments of a class lack more
 # Rows beside the centre: of fewer the share of neighbours says little, and more are no small group.
 _LEAST, _MOST = 5, 256
 _LASTS = 0.5  # of the largest surprise, as elsewhere
@@ -68,12 +68,13 @@ def _candidates(
     rows = np.array([one.row for one in balls], dtype=np.intp)
     found: list[tuple[float, int, bytes, Tight]] = []
     for part, log_r in references.in_blocks(X, near.rows[rows]):
-        which = np.repeat(np.arange(len(log_r)), [len(one.sizes) for one in balls[part]])
+        n_balls = [len(one.sizes) for one in balls[part]]
+        which = np.repeat(np.arange(len(log_r)), n_balls)
         m = np.concatenate([one.sizes for one in balls[part]])
         log_R = np.concatenate([one.ends for one in balls[part]]) + math.log(near.R0)
         surprise = growth.surprise(references.level(log_r), which, m, log_R, references.w)
         surprise /= background.inflation.simple
-        each = np.split(surprise, np.flatnonzero(np.diff(which)) + 1)
+        each = np.split(surprise, np.cumsum(n_balls)[:-1])
         for one, of in zip(balls[part], each, strict=True):
             at = one.widest(of, needed)
             if of.max() >= needed and one.sizes[at] >= _LEAST:
@@ -129,7 +130,7 @@ def _whole(near: Near, row: int) -> _Whole:
     log_r = np.append(near.log_r[list_of_row], 0.0)
     m = np.arange(MIN_SIZE - 1, size + 1)
     m = m[(-np.inf < log_r[m - 1]) & (log_r[m - 1] < log_r[m])]
-    whole = counts[m] >= _WHOLLY * m * (m + 1)
+    whole = counts[m] >= WHOLLY * m * (m + 1)
     run = np.cumsum(~whole, dtype=np.intp)
     if near.N[row] > size and len(m) and whole[-1]:  # nobody knows how far that goes on
         whole &= run < run[-1]
